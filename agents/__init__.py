@@ -1,0 +1,1 @@
+"""What runs on a node: collectors, their runner and the publisher."""

@@ -1,0 +1,1 @@
+"""The front door: every command of `pulsetrain`, and the brokers that it can start."""

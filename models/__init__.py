@@ -1,0 +1,1 @@
+"""What learns and scores: detectors, their ONNX graph, releases and the trainer."""

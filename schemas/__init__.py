@@ -1,0 +1,1 @@
+"""What travels: one module a record, the topics, the codec and the metric catalogue."""

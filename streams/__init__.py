@@ -1,0 +1,1 @@
+"""What runs as Faust workers: pure functions that align, window and extract, and thin agents around them."""
