@@ -1,0 +1,1 @@
+"""The Kafka brokers that Pulsetrain can start itself: one embedded in this process, one Apache Kafka node."""

@@ -1,0 +1,7 @@
+"""Why a broker could not be started or kept running."""
+
+from __future__ import annotations
+
+
+class BrokerError(Exception):
+    """A broker cannot be started or stopped; the message says what was wrong and what to do."""
