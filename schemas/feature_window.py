@@ -1,0 +1,126 @@
+"""FeatureWindow: one window of one entity, as features of its metrics with their quality."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
+from pulsetrain.schemas.avro import AvroCodec
+from pulsetrain.schemas.errors import DecodeError, DecodeFailure
+
+MAX_WINDOW_BYTES = 4_000_000
+
+
+class SampleCount(StrEnum):
+    """What is counted per metric of a window; the order is that of the columns of `FeatureWindow.counts`."""
+
+    EXPECTED = "expected"
+    MEASURED = "measured"
+    RESAMPLED = "resampled"
+    FILLED = "filled"
+    LATE = "late"
+    OUT_OF_ORDER = "out_of_order"
+    INVALID = "invalid"
+
+
+_VERSION_1 = {
+    "type": "record",
+    "namespace": "pulsetrain.v1",
+    "name": "FeatureWindow",
+    "doc": "Features and quality of one entity in [start, end).",
+    "fields": [
+        {"name": "node", "type": "string"},
+        {"name": "session", "type": "string"},
+        {"name": "entity", "type": "string"},
+        {"name": "labels", "type": {"type": "map", "values": "string"}},
+        {"name": "start_ns", "type": "long"},
+        {"name": "end_ns", "type": "long"},
+        {"name": "complete", "type": "boolean", "doc": "False where the window was closed before its end."},
+        {"name": "metrics", "type": {"type": "array", "items": "string"}},
+        {
+            "name": "features",
+            "type": {"type": "array", "items": "string"},
+            "doc": "tsfresh's column names without the kind, e.g. autocorrelation__lag_1.",
+        },
+        {
+            "name": "values",
+            "type": "bytes",
+            "doc": "float64 little-endian, metrics x features; NaN = missing.",
+        },
+        {"name": "count_names", "type": {"type": "array", "items": "string"}},
+        {"name": "counts", "type": "bytes", "doc": "int64 little-endian, metrics x count_names."},
+    ],
+}
+
+CODEC = AvroCodec([_VERSION_1], MAX_WINDOW_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureWindow:
+    """One window of one entity; its id is (entity, session, end_ns).
+
+    `values` has shape (metrics, features), NaN where a feature is missing; `counts` (metrics, len(SampleCount)).
+    """
+
+    node: str
+    session: str
+    entity: str
+    labels: Mapping[str, str]
+    start_ns: int
+    end_ns: int
+    complete: bool
+    metrics: tuple[str, ...]
+    features: tuple[str, ...]
+    values: FloatArray
+    counts: IntArray
+
+
+def encode_feature_window(window: FeatureWindow) -> bytes:
+    """One message of the features topic.
+
+    Raises:
+        EncodeError: the window exceeds the message limit.
+    """
+    return CODEC.encode(
+        {
+            "node": window.node,
+            "session": window.session,
+            "entity": window.entity,
+            "labels": dict(window.labels),
+            "start_ns": window.start_ns,
+            "end_ns": window.end_ns,
+            "complete": window.complete,
+            "metrics": list(window.metrics),
+            "features": list(window.features),
+            "values": float_bytes(window.values),
+            "count_names": list(SampleCount),
+            "counts": int_bytes(window.counts),
+        }
+    )
+
+
+def decode_feature_window(message: bytes | None) -> FeatureWindow:
+    """The window of a message; arrays are read-only views of it.
+
+    Raises:
+        DecodeError: the bytes are no valid FeatureWindow.
+    """
+    record = CODEC.decode(message)
+    metrics, features = tuple(record["metrics"]), tuple(record["features"])
+    if tuple(record["count_names"]) != tuple(SampleCount):
+        raise DecodeError(DecodeFailure.INVALID, f"counts named {record['count_names']}")
+    if not record["entity"] or record["end_ns"] <= record["start_ns"]:
+        raise DecodeError(DecodeFailure.INVALID, "a window needs an entity and an end after its start")
+    return FeatureWindow(
+        node=record["node"],
+        session=record["session"],
+        entity=record["entity"],
+        labels=record["labels"],
+        start_ns=record["start_ns"],
+        end_ns=record["end_ns"],
+        complete=record["complete"],
+        metrics=metrics,
+        features=features,
+        values=floats_from(record["values"], (len(metrics), len(features)), "values"),
+        counts=ints_from(record["counts"], (len(metrics), len(SampleCount)), "counts"),
+    )

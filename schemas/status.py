@@ -1,0 +1,52 @@
+"""Status: what agents and workers say about themselves and their data."""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from pulsetrain.schemas.anomaly import Text
+
+
+class StatusEvent(StrEnum):
+    """The kinds of status messages."""
+
+    HEARTBEAT = "heartbeat"
+    STARTED = "started"
+    STOPPED = "stopped"
+    COLLECTOR_FAILED = "collector_failed"
+    COLLECTOR_RECOVERED = "collector_recovered"
+    SAMPLES_DROPPED = "samples_dropped"
+    NODE_SILENT = "node_silent"
+    NODE_RETURNED = "node_returned"
+    CLOCK_IN_FUTURE = "clock_in_future"
+    CLOCK_STUCK = "clock_stuck"
+    UNKNOWN_METRICS = "unknown_metrics"
+    NOT_SCORED = "not_scored"
+    WARMING_UP = "warming_up"
+    MODEL_PUBLISHED = "model_published"
+    MODEL_LOADED = "model_loaded"
+    MODEL_REJECTED = "model_rejected"
+    TRAINING_REFUSED = "training_refused"
+    LABEL_ACCEPTED = "label_accepted"
+    LABEL_REJECTED = "label_rejected"
+
+
+class Severity(StrEnum):
+    """How urgent a status message is to an operator."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """One status message; keyed by `source`, the node or worker that speaks."""
+
+    source: Text
+    event: StatusEvent
+    severity: Severity
+    at: datetime
+    message: str
+    entity: str | None = None
+    details: dict[str, str | int | float | None] = msgspec.field(default_factory=dict)
