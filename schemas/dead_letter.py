@@ -20,5 +20,5 @@ def dead_letter_headers(position: Position, reason: str) -> list[tuple[str, byte
         ("topic", position.topic.encode()),
         ("partition", str(position.partition).encode()),
         ("offset", str(position.offset).encode()),
-        ("reason", reason[:_MAX_REASON_CHARACTERS].encode()),
+        ("reason", reason[:_MAX_REASON_CHARACTERS].encode(errors="replace")),
     ]

@@ -6,9 +6,10 @@ from enum import StrEnum
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
 from pulsetrain.schemas.avro import AvroCodec
-from pulsetrain.schemas.errors import DecodeError, DecodeFailure
+from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 
 MAX_WINDOW_BYTES = 4_000_000
+MAX_NAME_CHARACTERS = 512
 
 
 class SampleCount(StrEnum):
@@ -79,8 +80,11 @@ def encode_feature_window(window: FeatureWindow) -> bytes:
     """One message of the features topic.
 
     Raises:
-        EncodeError: the window exceeds the message limit.
+        EncodeError: the window breaks a rule of the record, so that every reader would refuse it.
     """
+    problem = _problem(window)
+    if problem:
+        raise EncodeError(f"FeatureWindow of {window.entity or '(no entity)'}: {problem}")
     return CODEC.encode(
         {
             "node": window.node,
@@ -109,9 +113,7 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
     metrics, features = tuple(record["metrics"]), tuple(record["features"])
     if tuple(record["count_names"]) != tuple(SampleCount):
         raise DecodeError(DecodeFailure.INVALID, f"counts named {record['count_names']}")
-    if not record["entity"] or record["end_ns"] <= record["start_ns"]:
-        raise DecodeError(DecodeFailure.INVALID, "a window needs an entity and an end after its start")
-    return FeatureWindow(
+    window = FeatureWindow(
         node=record["node"],
         session=record["session"],
         entity=record["entity"],
@@ -124,3 +126,27 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
         values=floats_from(record["values"], (len(metrics), len(features)), "values"),
         counts=ints_from(record["counts"], (len(metrics), len(SampleCount)), "counts"),
     )
+    problem = _problem(window)
+    if problem:
+        raise DecodeError(DecodeFailure.INVALID, problem)
+    return window
+
+
+def _problem(window: FeatureWindow) -> str | None:
+    """The first rule that the window breaks, as a sentence."""
+    for name in ("node", "session", "entity"):
+        text = getattr(window, name)
+        if not text or len(text) > MAX_NAME_CHARACTERS:
+            return f"field {name} must have 1 to {MAX_NAME_CHARACTERS} characters"
+    if not 0 <= window.start_ns < window.end_ns:
+        return "a window must start at or after the Unix epoch and end after its start"
+    metrics, features = len(window.metrics), len(window.features)
+    if len(set(window.metrics)) != metrics or len(set(window.features)) != features:
+        return "a metric or a feature is named twice"
+    if window.values.shape != (metrics, features):
+        return f"values have shape {window.values.shape} for {metrics} metrics of {features} features"
+    if window.counts.shape != (metrics, len(SampleCount)):
+        return f"counts have shape {window.counts.shape} for {metrics} metrics of {len(SampleCount)} counts"
+    if bool((window.counts < 0).any()):
+        return "counts must not be negative"
+    return None

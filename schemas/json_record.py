@@ -17,11 +17,17 @@ def encode_json(record: msgspec.Struct) -> bytes:
     """One message; a number that JSON can't carry (NaN, infinity) becomes null.
 
     Raises:
-        EncodeError: the record exceeds the message limit.
+        EncodeError: the record breaks a rule of its type, so that every reader would refuse it.
     """
-    message = _ENCODER.encode(record)
-    if len(message) > MAX_JSON_BYTES:
-        raise EncodeError(f"{type(record).__name__} of {len(message)} bytes exceeds {MAX_JSON_BYTES} bytes")
+    name = type(record).__name__
+    try:
+        message = _ENCODER.encode(record)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise EncodeError(f"{name} can't be written as JSON: {error}") from error
+    try:
+        decode_json(message, type(record))
+    except DecodeError as error:
+        raise EncodeError(f"{name} would be refused by its readers: {error.detail}") from error
     return message
 
 

@@ -1,14 +1,12 @@
 """Label: an operator's word on an anomaly, or on a fault that was missed."""
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
 from pulsetrain.schemas.anomaly import Text
-
-AwareTime = Annotated[datetime, msgspec.Meta(tz=True)]
+from pulsetrain.schemas.times import AwareTime, check_times
 
 
 class LabelVerdict(StrEnum):
@@ -26,16 +24,17 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     and when it was.
     """
 
-    anomaly_id: Text
+    anomaly_id: Annotated[Text, msgspec.Meta(description="Of the anomaly; <entity>@<start> of a missed fault.")]
     verdict: LabelVerdict
-    by: Text
-    at: AwareTime
+    by: Annotated[Text, msgspec.Meta(description="Who says so.")]
+    at: Annotated[AwareTime, msgspec.Meta(description="When it was said; the newer of two labels holds.")]
     note: Annotated[str, msgspec.Meta(max_length=4096)] = ""
-    entity: Text | None = None
-    start: AwareTime | None = None
-    end: AwareTime | None = None
+    entity: Annotated[Text | None, msgspec.Meta(description="Where a missed fault was.")] = None
+    start: Annotated[AwareTime | None, msgspec.Meta(description="When a missed fault began.")] = None
+    end: Annotated[AwareTime | None, msgspec.Meta(description="When a missed fault ended, after start.")] = None
 
     def __post_init__(self) -> None:
+        check_times(at=self.at, start=self.start, end=self.end)
         missed = (self.entity, self.start, self.end)
         if self.verdict is LabelVerdict.MISSED:
             if self.entity is None or self.start is None or self.end is None or self.end <= self.start:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pulsetrain.schemas.avro import AvroCodec
-from pulsetrain.schemas.errors import DecodeError, DecodeFailure
+from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 
 CHUNK_BYTES = 512 * 1024
 MAX_MESSAGE_BYTES = 900_000
+MAX_POINTER_BYTES = 64 * 1024
 MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
 KEPT_VERSIONS = 5
 
@@ -82,7 +83,7 @@ _POINTER_1 = {
 
 _MANIFEST_CODEC = AvroCodec([_MANIFEST_1], MAX_MESSAGE_BYTES)
 _CHUNK_CODEC = AvroCodec([_CHUNK_1], MAX_MESSAGE_BYTES)
-_POINTER_CODEC = AvroCodec([_POINTER_1], MAX_MESSAGE_BYTES)
+_POINTER_CODEC = AvroCodec([_POINTER_1], MAX_POINTER_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,11 @@ def encode_model_record(record: ModelRecord) -> bytes:
     """One message of the models topic; its key is `record.key`.
 
     Raises:
-        EncodeError: the record exceeds the message limit.
+        EncodeError: the record breaks a rule of its type, so that every reader would refuse it.
     """
+    problem = _problem(record)
+    if problem:
+        raise EncodeError(f"{type(record).__name__} {record.key}: {problem}")
     match record:
         case ModelManifest():
             fields = {name: getattr(record, name) for name in ModelManifest.__slots__}
@@ -189,26 +193,38 @@ def decode_model_record(message: bytes | None) -> ModelRecord:
     Raises:
         DecodeError: the bytes are none of the three.
     """
+    record = _decode(message)
+    problem = _problem(record)
+    if problem:
+        raise DecodeError(DecodeFailure.INVALID, problem)
+    return record
+
+
+def _decode(message: bytes | None) -> ModelRecord:
     if message and _CHUNK_CODEC.matches(message):
-        fields = _CHUNK_CODEC.decode(message)
-        if len(fields["data"]) > CHUNK_BYTES or fields["index"] < 0:
-            raise DecodeError(DecodeFailure.INVALID, f"chunk {fields['index']} of {len(fields['data'])} bytes")
-        return ModelChunk(**fields)
+        return ModelChunk(**_CHUNK_CODEC.decode(message))
     if message and _POINTER_CODEC.matches(message):
         fields = _POINTER_CODEC.decode(message)
-        releases = tuple(EffectiveRelease(**release) for release in fields["releases"])
-        if any(late.effective_from_ns < early.effective_from_ns for early, late in pairwise(releases)):
-            raise DecodeError(DecodeFailure.INVALID, f"the releases of {fields['name']} are not in order of time")
-        return ModelPointer(fields["name"], releases)
+        return ModelPointer(fields["name"], tuple(EffectiveRelease(**release) for release in fields["releases"]))
     fields = _MANIFEST_CODEC.decode(message)
-    fields |= {"columns": tuple(fields["columns"]), "medians": tuple(fields["medians"])}
-    manifest = ModelManifest(**fields)
-    if len(manifest.columns) != len(manifest.medians):
-        raise DecodeError(DecodeFailure.INVALID, "a manifest needs one median a column")
-    if (
-        manifest.graph_bytes <= 0
-        or manifest.state_bytes < 0
-        or manifest.graph_bytes + manifest.state_bytes > MAX_PAYLOAD_BYTES
-    ):
-        raise DecodeError(DecodeFailure.INVALID, f"a payload has 1 to {MAX_PAYLOAD_BYTES} bytes")
-    return manifest
+    return ModelManifest(**fields | {"columns": tuple(fields["columns"]), "medians": tuple(fields["medians"])})
+
+
+def _problem(record: ModelRecord) -> str | None:
+    """The first rule that the record breaks, as a sentence."""
+    if not record.name:
+        return "a model needs a name"
+    match record:
+        case ModelChunk():
+            if len(record.data) > CHUNK_BYTES or record.index < 0:
+                return f"chunk {record.index} of {len(record.data)} bytes; a chunk has at most {CHUNK_BYTES}"
+        case ModelPointer():
+            if any(late.effective_from_ns < early.effective_from_ns for early, late in pairwise(record.releases)):
+                return f"the releases of {record.name} are not in order of time"
+        case ModelManifest():
+            if len(record.columns) != len(record.medians):
+                return "a manifest needs one median a column"
+            payload_bytes = record.graph_bytes + record.state_bytes
+            if record.graph_bytes <= 0 or record.state_bytes < 0 or payload_bytes > MAX_PAYLOAD_BYTES:
+                return f"a payload has 1 to {MAX_PAYLOAD_BYTES} bytes"
+    return None

@@ -1,11 +1,12 @@
 """Status: what agents and workers say about themselves and their data."""
 
-from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from pulsetrain.schemas.anomaly import Text
+from pulsetrain.schemas.times import AwareTime, check_times
 
 
 class StatusEvent(StrEnum):
@@ -43,10 +44,15 @@ class Severity(StrEnum):
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """One status message; keyed by `source`, the node or worker that speaks."""
 
-    source: Text
+    source: Annotated[Text, msgspec.Meta(description="The node or worker that speaks.")]
     event: StatusEvent
     severity: Severity
-    at: datetime
-    message: str
-    entity: str | None = None
-    details: dict[str, str | int | float | None] = msgspec.field(default_factory=dict)
+    at: AwareTime
+    message: Annotated[str, msgspec.Meta(description="One sentence for an operator.")]
+    entity: Annotated[Text | None, msgspec.Meta(description="What it is about, where not the source itself.")] = None
+    details: Annotated[
+        dict[str, str | int | float | None], msgspec.Meta(description="Figures behind the message, by name.")
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_times(at=self.at)
