@@ -56,10 +56,15 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of all stages. `features` is a tsfresh `fc_parameters` dict; None means the default set."""
+    """Settings of all stages. `features` is a tsfresh `fc_parameters` dict; None means the default set.
+
+    `declare_topics`: whether the workers create the changelog topics of their tables; false on the embedded broker,
+    which has no admin API.
+    """
 
     windows: WindowSettings = WindowSettings()
     learn: LearnSettings = LearnSettings()
     features: dict[str, list[dict[str, Any]] | None] | None = None
     heartbeat_seconds: float = 10.0
     shutdown_seconds: float = 12.0
+    declare_topics: bool = True

@@ -1,0 +1,83 @@
+"""Runs one stage in this process until it is told to stop."""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Callable
+
+import faust
+
+from pulsetrain.schemas.kafka import KafkaSettings, wait_for_broker
+from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.errors import StreamError
+from pulsetrain.streams.faust_app import make_app
+from pulsetrain.streams.log_limits import RepeatFilter
+from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.shutdown import arm_shutdown_deadline
+from pulsetrain.streams.stages import detect, features, learn
+from pulsetrain.streams.topic_check import wait_for_topics
+
+Attach = Callable[[faust.App, KafkaSettings, TopicNames, WorkerSettings], None]
+
+STAGES: dict[str, Attach] = {
+    features.STAGE: features.attach,
+    detect.STAGE: detect.attach,
+    learn.STAGE: learn.attach,
+}
+
+
+class _StageWorker(faust.Worker):  # type: ignore[misc]
+    """Faust's worker with our deadline for shutting down."""
+
+    def __init__(self, app: faust.App, shutdown_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(app, loop=loop, quiet=True, override_logging=False, redirect_stdouts=False)
+        self._shutdown_seconds = shutdown_seconds
+
+    def _on_sigint(self) -> None:
+        self._on_sigterm()
+
+    def _on_sigterm(self) -> None:
+        arm_shutdown_deadline(self._shutdown_seconds, self.app.conf.id)
+        super()._on_sigterm()
+
+
+def run_stage(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topics: TopicNames, partitions: int) -> int:
+    """Runs a stage until SIGTERM or SIGINT; returns the exit code, 0 after a clean stop.
+
+    Waits for the broker and for the topics first, with back-off and one sentence a try.
+
+    Raises:
+        StreamError: the stage is unknown, or the topics don't fit.
+    """
+    if stage not in STAGES:
+        raise StreamError(f"there is no stage {stage!r}: choose from {', '.join(STAGES)}")
+    _set_up_logging()
+    signal.signal(signal.SIGTERM, _exit_before_start)
+    wait_for_broker(kafka, _announce)
+    wait_for_topics(kafka, topics, partitions, _announce)
+    app = make_app(stage, kafka, topics, partitions, declare_topics=settings.declare_topics)
+    STAGES[stage](app, kafka, topics, settings)
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        _StageWorker(app, settings.shutdown_seconds, loop).execute_from_commandline()
+    except SystemExit as stopped:
+        return int(stopped.code or 0)
+    return 0
+
+
+def _exit_before_start(_signal: int, _frame: object) -> None:
+    raise SystemExit(0)
+
+
+def _announce(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _set_up_logging() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(RepeatFilter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("pulsetrain").setLevel(logging.INFO)
