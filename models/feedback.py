@@ -1,0 +1,174 @@
+"""Learning the benign stage from labelled windows, bounded by confirmed and by injected faults."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.cluster import AgglomerativeClustering
+
+from pulsetrain.models.benign import MAX_PROFILES, BenignStage, SignatureSpace, no_profiles
+from pulsetrain.models.detectors import Ensemble
+from pulsetrain.models.injection import injected_faults
+from pulsetrain.models.preparation import BoolArray
+from pulsetrain.schemas.arrays import FloatArray
+
+LIKENESS_LIMITS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+MARGINS = (1.0, 0.75, 0.5, 0.35, 0.2)
+"""The most generous ones first. A margin of 1 reaches twice as far as the labelled windows did."""
+
+CLUSTER_DISTANCES = (0.15, 0.3, 0.45)
+MAX_LABELLED_ROWS = 512
+MAX_FAULT_ROWS = 512
+PAIRED_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A stage and what became of each labelled window (benign rows,).
+
+    `muted` ones are benign to the stage; `unflagged` ones the members do not flag anyway; `conflicting`
+    ones cannot be told from a fault. What is none of these is too unlike the others for the profiles left.
+    `recurrence` is the share of windows that the stage would have muted without knowing them (leave one
+    out), NaN where no profile has two.
+    """
+
+    stage: BenignStage
+    muted: BoolArray
+    unflagged: BoolArray
+    conflicting: BoolArray
+    recurrence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """A profile as it is being learned: labelled rows (rows, columns), and its two limits."""
+
+    rows: FloatArray
+    least_likeness: float
+    margin: float
+
+
+def learn_benign(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray, faults: FloatArray) -> Lesson:
+    """Learn profiles from deviations of windows labelled benign and of confirmed faults, (rows, columns).
+
+    Of more than `MAX_LABELLED_ROWS` the last ones count.
+    """
+    muted, conflicting = np.zeros((2, len(benign)), dtype=np.bool_)
+    unflagged = ~ensemble.is_voted(benign)
+    known = np.flatnonzero(~unflagged & (space.signature(benign).any(axis=1)))[-MAX_LABELLED_ROWS:]
+    confirmed = faults[ensemble.is_voted(faults)][-MAX_FAULT_ROWS:]
+    injected = injected_faults(space, ensemble, benign[known])
+    injected = injected[~_is_labelled(space, ensemble, benign[known], injected)]
+
+    profiles = []
+    for members in _clusters(space, benign[known]):
+        profile = _widest(space, ensemble, benign[known[members]], confirmed, injected)
+        if profile is None:
+            conflicting[known[members]] = True
+        else:
+            profiles.append(profile)
+    stage = _stage(space, profiles)
+    muted[known] = stage.is_muted(benign[known], ensemble)
+    return Lesson(stage, muted, unflagged, conflicting & ~muted, _leave_one_out(space, ensemble, profiles))
+
+
+def _clusters(space: SignatureSpace, rows: FloatArray) -> list[npt.NDArray[np.intp]]:
+    """Index arrays of rows with alike signatures, at most `MAX_PROFILES`, the largest clusters."""
+    if len(rows) < 2:
+        return [np.arange(len(rows))] if len(rows) else []
+    signatures = space.signature(rows)
+    for distance in CLUSTER_DISTANCES:
+        names = AgglomerativeClustering(
+            n_clusters=None, distance_threshold=distance, metric="cosine", linkage="average"
+        ).fit_predict(signatures)
+        if names.max() < MAX_PROFILES:
+            break
+    groups = [np.flatnonzero(names == name) for name in range(names.max() + 1)]
+    return sorted(groups, key=len, reverse=True)[:MAX_PROFILES]
+
+
+def _widest(
+    space: SignatureSpace, ensemble: Ensemble, rows: FloatArray, confirmed: FloatArray, injected: FloatArray
+) -> _Profile | None:
+    """The most generous limits of a profile that mute no fault; None where even the tightest mute one.
+
+    A confirmed fault on top of the benign behaviour should stay flagged too, but where it is smaller than
+    the behaviour's own spread it cannot: as few of these as possible are muted.
+    """
+    faults = np.concatenate([confirmed, injected])
+    together = _sums(rows, confirmed)
+    best: tuple[int, _Profile] | None = None
+    for profile, hidden, hidden_together in _candidates(space, ensemble, rows, faults, together):
+        if hidden == 0 and (best is None or hidden_together < best[0]):
+            best = (hidden_together, profile)
+    return best[1] if best else None
+
+
+def _candidates(
+    space: SignatureSpace, ensemble: Ensemble, rows: FloatArray, faults: FloatArray, together: FloatArray
+) -> Iterator[tuple[_Profile, int, int]]:
+    """Every pair of limits, the generous ones first, with the numbers of faults that it would mute."""
+    likeness, unvoted = [], []
+    for margin in MARGINS:
+        stage = _stage(space, [_Profile(rows, -1.0, margin)])
+        both = np.concatenate([faults, together])
+        likeness.append(stage.likeness(both)[:, 0])
+        unvoted.append(~ensemble.is_voted(stage.remainder(both)))
+    for least in LIKENESS_LIMITS:
+        for i, margin in enumerate(MARGINS):
+            hidden = (likeness[i] >= least) & unvoted[i]
+            yield (
+                _Profile(rows, least, margin),
+                int(hidden[: len(faults)].sum()),
+                int(hidden[len(faults) :].sum()),
+            )
+
+
+def _sums(rows: FloatArray, confirmed: FloatArray) -> FloatArray:
+    """Confirmed faults that happen during the benign behaviour."""
+    some_rows = rows[:: max(1, len(rows) // PAIRED_ROWS)]
+    some_faults = confirmed[:: max(1, len(confirmed) // PAIRED_ROWS)]
+    return (some_rows[:, None, :] + some_faults[None, :, :]).reshape(-1, rows.shape[1])
+
+
+def _stage(space: SignatureSpace, profiles: list[_Profile]) -> BenignStage:
+    if not profiles:
+        return no_profiles(space)
+    band = space.band
+    signatures, low, high, base_low, base_high = [], [], [], [], []
+    for profile in profiles:
+        mean = space.signature(profile.rows).mean(axis=0)
+        signatures.append(mean / np.linalg.norm(mean))
+        least, most = profile.rows.min(axis=0), profile.rows.max(axis=0)
+        base_low.append(np.where(least < -band, least * (1 + profile.margin), 0.0))
+        base_high.append(np.where(most > band, most * (1 + profile.margin), 0.0))
+        low.append(np.minimum(base_low[-1], -band))
+        high.append(np.maximum(base_high[-1], band))
+    return BenignStage(
+        space=space,
+        signatures=np.array(signatures),
+        least_likeness=np.array([profile.least_likeness for profile in profiles]),
+        low=np.array(low),
+        high=np.array(high),
+        base_low=np.array(base_low),
+        base_high=np.array(base_high),
+    )
+
+
+def _is_labelled(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray, injected: FloatArray) -> BoolArray:
+    """Which injected faults the operator has in effect labelled benign: very near one labelled window."""
+    labelled = np.zeros(len(injected), dtype=np.bool_)
+    for row in benign:
+        tight = _stage(space, [_Profile(row[None, :], LIKENESS_LIMITS[-1], MARGINS[-1] / 2)])
+        labelled |= tight.is_muted(injected, ensemble)
+    return labelled
+
+
+def _leave_one_out(space: SignatureSpace, ensemble: Ensemble, profiles: list[_Profile]) -> float:
+    known = []
+    for profile in profiles:
+        for i in range(len(profile.rows) if len(profile.rows) > 1 else 0):
+            rest = _Profile(np.delete(profile.rows, i, axis=0), profile.least_likeness, profile.margin)
+            known.append(_stage(space, [rest]).is_muted(profile.rows[i : i + 1], ensemble)[0])
+    return float(np.mean(known)) if known else float("nan")

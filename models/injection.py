@@ -1,0 +1,63 @@
+"""Faults made from labelled benign windows: what a benign profile must never mute."""
+
+import numpy as np
+
+from pulsetrain.models.benign import SignatureSpace
+from pulsetrain.models.detectors import Z_LIMIT, Ensemble
+from pulsetrain.schemas.arrays import FloatArray
+
+SIZE_FACTOR = 3.0
+REFERENCE_ROWS = 16
+FOREIGN_COLUMNS = 12
+FOREIGN_SIGMAS = (10.0, 30.0, 100.0, 300.0, 1000.0)
+
+
+def injected_faults(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray) -> FloatArray:
+    """Deviations (faults, columns) made from benign ones (rows, columns), those that the members flag.
+
+    Three kinds: the same at three times the size, a part of the deviating metrics alone, and a further
+    column that deviates at the same time, at a size that is flagged by itself.
+    """
+    rows = benign[:: max(1, len(benign) // REFERENCE_ROWS)]
+    made = [np.empty((0, len(space.band))), np.clip(SIZE_FACTOR * rows, -Z_LIMIT, Z_LIMIT)]
+    for row in rows:
+        made += [_parts(space, row), _with_foreign(space, ensemble, row)]
+    faults = np.concatenate(made)
+    return faults[ensemble.is_voted(faults)]
+
+
+def _metric_strength(space: SignatureSpace, row: FloatArray) -> FloatArray:
+    strength: FloatArray = (np.abs(row) / space.band)[space.members].max(axis=1)
+    return strength
+
+
+def _parts(space: SignatureSpace, row: FloatArray) -> FloatArray:
+    """The row with only some of its deviating metrics: two thirds or half of them, the strong or the weak."""
+    strength = _metric_strength(space, row)
+    deviating = np.flatnonzero(strength > 1)
+    deviating = deviating[np.argsort(-strength[deviating], kind="stable")]
+    count = len(deviating)
+    if count < 2:
+        return np.empty((0, len(row)))
+    third, half = max(1, count // 3), (count + 1) // 2
+    removed = [deviating[:third], deviating[-third:], deviating[:half], deviating[half:], deviating[::2]]
+    parts = np.tile(row, (len(removed), 1))
+    for part, metrics in zip(parts, removed, strict=True):
+        part[space.members[metrics].ravel()] = 0.0
+    return parts
+
+
+def _with_foreign(space: SignatureSpace, ensemble: Ensemble, row: FloatArray) -> FloatArray:
+    """The row with one more column deviating, of a metric that is quiet in it."""
+    quiet = space.members[_metric_strength(space, row) <= 1, 0]
+    quiet = quiet[:: max(1, len(quiet) // FOREIGN_COLUMNS)]
+    alone = np.zeros((len(FOREIGN_SIGMAS), len(row)))
+    faults = []
+    for column in quiet:
+        for sign in (1.0, -1.0):
+            alone[:, column] = sign * np.array(FOREIGN_SIGMAS)
+            flagged = np.flatnonzero(ensemble.is_voted(alone))
+            if flagged.size:
+                faults.append(row + alone[flagged[0]])
+            alone[:, column] = 0.0
+    return np.array(faults).reshape(-1, len(row))
