@@ -5,6 +5,7 @@ Three records share the topic: the manifest (key `name/version/manifest`), the c
 The payload is the ONNX graph followed by the trainer's state, from which a restarted trainer learns on.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -224,6 +225,8 @@ def _problem(record: ModelRecord) -> str | None:
         case ModelManifest():
             if len(record.columns) != len(record.medians):
                 return "a manifest needs one median a column"
+            if not all(math.isfinite(median) for median in record.medians):
+                return "a median must be a finite number: it stands in for what is missing"
             payload_bytes = record.graph_bytes + record.state_bytes
             if record.graph_bytes <= 0 or record.state_bytes < 0 or payload_bytes > MAX_PAYLOAD_BYTES:
                 return f"a payload has 1 to {MAX_PAYLOAD_BYTES} bytes"

@@ -21,8 +21,12 @@ def check_times(**times: datetime | None) -> None:
     """Refuse times that other clocks and time zones can't express.
 
     Raises:
-        ValueError: a time is before 1970 or after 2261; the message names it.
+        ValueError: a time has no offset, or is before 1970 or after 2261; the message names it.
     """
     for name, time in times.items():
-        if time is not None and not _EARLIEST <= time < _LATEST:
+        if time is None:
+            continue
+        if time.tzinfo is None:
+            raise ValueError(f"{name} needs an offset from UTC")
+        if not _EARLIEST <= time < _LATEST:
             raise ValueError(f"{name} must lie between 1970 and 2261")

@@ -1,0 +1,119 @@
+"""FeatureWindow: what it carries unharmed, and what is refused on both ends."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
+from pulsetrain.schemas.feature_window import (
+    CODEC,
+    FeatureWindow,
+    SampleCount,
+    decode_feature_window,
+    encode_feature_window,
+)
+
+COUNTS = np.arange(14, dtype=np.int64).reshape(2, 7)
+
+
+def window(**changes: Any) -> FeatureWindow:
+    good = FeatureWindow(
+        node="a",
+        session="s",
+        entity="a/host",
+        labels={},
+        start_ns=0,
+        end_ns=30_000_000_000,
+        complete=True,
+        metrics=("load", "v"),
+        features=("mean", "median", "maximum"),
+        values=np.arange(6.0).reshape(2, 3),
+        counts=COUNTS,
+    )
+    return replace(good, **changes)
+
+
+def raw(**changes: Any) -> bytes:
+    """A message with fields as no encoder of ours would write them."""
+    return CODEC.encode(CODEC.decode(encode_feature_window(window())) | changes)
+
+
+names = st.text(min_size=1, max_size=20)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> FeatureWindow:
+    metrics = tuple(draw(st.lists(names, max_size=4, unique=True)))
+    features = tuple(draw(st.lists(names, max_size=4, unique=True)))
+    start_ns = draw(st.integers(0, 2**62))
+    return FeatureWindow(
+        node=draw(names),
+        session=draw(names),
+        entity=draw(names),
+        labels=draw(st.dictionaries(st.text(), st.text(), max_size=3)),
+        start_ns=start_ns,
+        end_ns=start_ns + draw(st.integers(1, 2**62)),
+        complete=draw(st.booleans()),
+        metrics=metrics,
+        features=features,
+        values=draw(hnp.arrays(np.float64, (len(metrics), len(features)))),
+        counts=draw(hnp.arrays(np.int64, (len(metrics), len(SampleCount)), elements=st.integers(0, 2**63 - 1))),
+    )
+
+
+@given(windows())
+def test_what_is_encoded_is_decoded_bit_for_bit(sent: FeatureWindow) -> None:
+    received = decode_feature_window(encode_feature_window(sent))
+    assert received.values.tobytes() == sent.values.tobytes()
+    assert received.values.shape == sent.values.shape
+    assert received.counts.tolist() == sent.counts.tolist()
+    without_arrays: dict[str, Any] = {"values": np.array([]), "counts": np.array([])}
+    assert repr(replace(received, **without_arrays)) == repr(replace(sent, **without_arrays))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"node": ""}, "node must have"),
+        ({"session": ""}, "session must have"),
+        ({"entity": ""}, "entity must have"),
+        ({"entity": "e" * 513}, "entity must have"),
+        ({"start_ns": -1}, "must start at or after the Unix epoch"),
+        ({"end_ns": 0}, "end after its start"),
+        ({"metrics": ("v", "v")}, "named twice"),
+        ({"features": ("mean", "mean", "maximum")}, "named twice"),
+        ({"counts": -COUNTS}, "must not be negative"),
+    ],
+)
+def test_a_window_that_breaks_a_rule_is_refused_on_both_ends(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(EncodeError, match=reason):
+        encode_feature_window(window(**changes))
+    as_fields = {
+        name: v.tobytes() if isinstance(v, np.ndarray) else list(v) if isinstance(v, tuple) else v
+        for name, v in changes.items()
+    }
+    with pytest.raises(DecodeError, match=reason) as caught:
+        decode_feature_window(raw(**as_fields))
+    assert caught.value.failure is DecodeFailure.INVALID
+
+
+@pytest.mark.parametrize("changes", [{"values": np.zeros((3, 2))}, {"counts": COUNTS[:1]}, {"metrics": ("load",)}])
+def test_a_window_whose_arrays_disagree_is_not_sent(changes: dict[str, Any]) -> None:
+    with pytest.raises(EncodeError, match="have shape"):
+        encode_feature_window(window(**changes))
+
+
+@pytest.mark.parametrize("changes", [{"values": bytes(40)}, {"counts": bytes(13 * 8)}, {"metrics": ["load"]}])
+def test_arrays_that_do_not_fill_their_shape_are_invalid(changes: dict[str, Any]) -> None:
+    with pytest.raises(DecodeError, match="bytes where"):
+        decode_feature_window(raw(**changes))
+
+
+def test_counts_under_other_names_are_invalid_rather_than_misread() -> None:
+    with pytest.raises(DecodeError, match="counts named"):
+        decode_feature_window(raw(count_names=["measured", "expected", *list(SampleCount)[2:]]))
