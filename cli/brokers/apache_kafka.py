@@ -134,6 +134,7 @@ class ApacheKafka:
         process.wait()
 
     def _prepare(self, stack: ExitStack) -> None:
+        port, controller_port = _free_ports(self._wanted_port)
         java = find_java(os.environ)
         jars = kafka_jars(platformdirs.user_cache_path("pulsetrain"), self._announce)
         data_dir = self._wanted_data_dir or Path(
@@ -141,7 +142,6 @@ class ApacheKafka:
         )
         data_dir.mkdir(parents=True, exist_ok=True)
         logs = data_dir / "logs"
-        port, controller_port = _free_ports(self._wanted_port)
         configuration = data_dir / "server.properties"
         configuration.write_text(
             properties_text(server_properties(logs, port, controller_port, self._properties)),

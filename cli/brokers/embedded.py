@@ -7,6 +7,7 @@ workers: one worker process a stage.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -37,6 +38,17 @@ class EmbeddedBroker:
         if not self._bootstrap:
             raise BrokerError("The embedded broker has no address before it has started: use it in a with block.")
         return self._bootstrap
+
+    def declare(self, topics: Iterable[str]) -> None:
+        """Make topics exist, so that a consumer may subscribe to them before anybody has produced.
+
+        Raises:
+            BrokerError: the broker is not running.
+        """
+        if self._host_client is None:
+            raise BrokerError("The embedded broker is not running: declare topics inside its with block.")
+        for topic in topics:
+            self._host_client.list_topics(topic, timeout=_START_SECONDS)
 
     def __enter__(self) -> Self:
         # The mock cluster lives in the client that asked for it; 0 keeps librdkafka from writing to stderr.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from pulsetrain.cli.brokers.errors import BrokerError
 
 _INTERNAL_PARTITIONS = 4
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def server_properties(
@@ -36,13 +38,24 @@ def server_properties(
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    """A Java properties file.
+    """A Java properties file (ASCII), from which Java reads back exactly these names and values.
 
     Raises:
-        BrokerError: a name or value that would need more than one plain line.
+        BrokerError: a name that no property of Kafka can have.
     """
-    for name, value in properties.items():
-        if not name.isprintable() or set(name) & set(" =:#!\\") or not name or not value.isprintable():
-            raise BrokerError(f"The broker property {name!r} = {value!r} is not one plain line of text.")
-    escaped = {name: value.replace("\\", "\\\\") for name, value in properties.items()}
-    return "".join(f"{name}={value}\n" for name, value in escaped.items())
+    for name in properties:
+        if not _NAME.fullmatch(name):
+            raise BrokerError(f"{name!r} is no name of a broker property: they look like num.partitions.")
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
+
+
+def _escaped(value: str) -> str:
+    return "".join(
+        character if "!" <= character <= "~" and character != "\\" else _unicode_escapes(character)
+        for character in value
+    )
+
+
+def _unicode_escapes(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))

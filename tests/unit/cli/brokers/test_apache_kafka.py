@@ -1,0 +1,20 @@
+import socket
+
+import pytest
+
+from pulsetrain.cli.brokers.apache_kafka import ApacheKafka
+from pulsetrain.cli.brokers.errors import BrokerError
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(BrokerError, match=f"Port {port} on 127.0.0.1 is taken"), ApacheKafka(port=port):
+            pass
+
+
+def test_there_is_no_address_before_the_start() -> None:
+    with pytest.raises(BrokerError, match="with block"):
+        _ = ApacheKafka().bootstrap
