@@ -1,0 +1,1 @@
+"""From raw samples to equidistant series: impossible values out, counters to rates, gaps filled within limits."""

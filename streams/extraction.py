@@ -1,0 +1,112 @@
+"""From a closed window to the feature windows of its entities: align, derive rates, extract."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
+from pulsetrain.streams.align.grid import Grid, Gridded, align
+from pulsetrain.streams.align.rates import counter_columns, rates
+from pulsetrain.streams.features import FeatureSet, extract
+from pulsetrain.streams.settings import WindowSettings
+from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """Aligned metrics of one source and kind: values (metrics, points), counts (metrics, len(SampleCount))."""
+
+    metrics: tuple[str, ...]
+    values: FloatArray
+    counts: IntArray
+
+
+def feature_windows(closed: ClosedWindow, feature_set: FeatureSet, settings: WindowSettings) -> list[FeatureWindow]:
+    """One feature window per entity, metrics in order of their names.
+
+    Counters become rates. A metric with a gap beyond the fill limit, or without a point on its grid, has no features.
+    Where two collectors send the same metric of an entity, the collector whose name comes first gives it.
+    """
+    series = [list(_entity_series(entity, closed, settings)) for entity in closed.entities]
+    features = _extract([one for several in series for one in several], feature_set)
+    windows = []
+    for entity, several in zip(closed.entities, series, strict=True):
+        rows: dict[str, tuple[FloatArray, IntArray]] = {}
+        for one in several:
+            for metric, values, counts in zip(one.metrics, next(features), one.counts, strict=True):
+                rows.setdefault(metric, (values, counts))
+        metrics = tuple(sorted(rows))
+        windows.append(
+            FeatureWindow(
+                node=closed.node,
+                session=closed.session,
+                entity=entity.entity,
+                labels=entity.labels,
+                start_ns=closed.start_ns,
+                end_ns=closed.end_ns,
+                complete=closed.complete,
+                metrics=metrics,
+                features=feature_set.suffixes,
+                values=np.array([rows[metric][0] for metric in metrics]),
+                counts=np.array([rows[metric][1] for metric in metrics]),
+            )
+        )
+    return windows
+
+
+def _entity_series(entity: EntityWindow, closed: ClosedWindow, settings: WindowSettings) -> Iterator[_Series]:
+    """The gauges and the rates of each source, in order of collector names."""
+    for source in entity.sources:
+        grid = Grid.between(closed.start_ns, closed.end_ns, source.interval_ns)
+        is_counter = counter_columns(source.metrics)
+        gauges, counters = np.flatnonzero(~is_counter), np.flatnonzero(is_counter)
+        if len(gauges):
+            yield _aligned(source, gauges, source.ticks_ns, source.values[:, gauges], grid, settings)
+        if len(counters):
+            growth = rates(source.ticks_ns, source.values[:, counters], source.interval_ns)
+            yield _aligned(source, counters, source.ticks_ns[1:], growth, grid.without_first(), settings)
+
+
+def _aligned(
+    source: SourceWindow,
+    columns: IntArray,
+    ticks_ns: IntArray,
+    values: FloatArray,
+    grid: Grid,
+    settings: WindowSettings,
+) -> _Series:
+    tolerance_ns = round(settings.grid_tolerance_ms * 1_000_000)
+    gridded = align(ticks_ns, values, grid, tolerance_ns, settings.fill_limit_intervals)
+    return _Series(
+        tuple(source.metrics[column] for column in columns),
+        np.ascontiguousarray(gridded.values.T),
+        _counts(source, columns, grid, gridded),
+    )
+
+
+def _counts(source: SourceWindow, columns: IntArray, grid: Grid, gridded: Gridded) -> IntArray:
+    by_name = {
+        SampleCount.EXPECTED: np.full(len(columns), grid.points),
+        SampleCount.MEASURED: gridded.measured,
+        SampleCount.RESAMPLED: gridded.resampled,
+        SampleCount.FILLED: gridded.filled,
+        SampleCount.LATE: source.late[columns],
+        SampleCount.OUT_OF_ORDER: source.out_of_order[columns],
+        SampleCount.INVALID: source.invalid[columns],
+    }
+    return np.stack([by_name[name] for name in SampleCount], axis=1)
+
+
+def _extract(series: list[_Series], feature_set: FeatureSet) -> Iterator[FloatArray]:
+    """The features of each series' metrics, in the same order; series of one length are extracted in one batch."""
+    by_length: dict[int, list[int]] = {}
+    for index, one in enumerate(series):
+        by_length.setdefault(one.values.shape[1], []).append(index)
+    features: dict[int, FloatArray] = {}
+    for indexes in by_length.values():
+        batch = extract(np.concatenate([series[index].values for index in indexes]), feature_set)
+        ends = np.cumsum([len(series[index].metrics) for index in indexes])
+        features.update(zip(indexes, np.split(batch, ends[:-1]), strict=True))
+    return (features[index] for index in range(len(series)))

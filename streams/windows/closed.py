@@ -1,0 +1,48 @@
+"""What a closed window holds: the raw samples of a node in [start, end), by entity and source."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pulsetrain.schemas.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWindow:
+    """Samples of one collector and entity in one window.
+
+    `ticks_ns` (ticks,), ascending and as sent; `values` (ticks, metrics), NaN where a sample is missing or invalid;
+    `late`, `out_of_order` and `invalid` (metrics,) count samples. `interval_ns` is that of the newest block.
+    """
+
+    collector: str
+    interval_ns: int
+    metrics: tuple[str, ...]
+    ticks_ns: IntArray
+    values: FloatArray
+    late: IntArray
+    out_of_order: IntArray
+    invalid: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class EntityWindow:
+    """The sources of one entity, in order of collector names; newer blocks' labels win over older ones'."""
+
+    entity: str
+    labels: Mapping[str, str]
+    sources: tuple[SourceWindow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedWindow:
+    """All samples of a node with `start_ns - tolerance <= tick < end_ns - tolerance`; entities in order of names.
+
+    `complete` says that the watermark closed it, not an end of the run, a silence or a stuck clock.
+    """
+
+    node: str
+    session: str
+    start_ns: int
+    end_ns: int
+    complete: bool
+    entities: tuple[EntityWindow, ...]

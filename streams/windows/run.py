@@ -1,0 +1,105 @@
+"""A run: the uninterrupted stretch of one node's session, and which of its windows are still open."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
+from pulsetrain.streams.windows.source import Origin, Source
+from pulsetrain.streams.windows.times import WindowTimes
+
+
+class Run:
+    """Windows of one node and session, emitted in order of their starts.
+
+    All ticks are shifted by the tolerance. `next` is the start of the next window to emit: everything before it is
+    emitted or never will be. `newest` is the newest tick that is known to have been sent.
+    """
+
+    def __init__(self, node: str, session: str, begins_at: int, newest: int, times: WindowTimes) -> None:
+        self.node = node
+        self.session = session
+        self.newest = newest
+        self.first = self.next = times.first_start(begins_at)
+        self._emitted_until = self.first
+        self._times = times
+        self._holes: deque[tuple[int, int]] = deque()
+        self._sources: dict[tuple[str, str], Source] = {}
+
+    def source(self, entity: str, collector: str) -> Source:
+        """The state of a source, made at first sight."""
+        key = (entity, collector)
+        if key not in self._sources:
+            self._sources[key] = Source(entity, collector)
+        return self._sources[key]
+
+    def remembers(self, entity: str, collector: str, sequence: int) -> bool:
+        """Whether a block with this number could still change a window, so that a copy of it is recognised."""
+        source = self._sources.get((entity, collector))
+        return source is not None and source.has(sequence)
+
+    def extend(self, sent_until: int | None, last: int) -> None:
+        """Move `newest` on; where blocks were lost on the way, no window starts in the hole they left."""
+        if sent_until is not None and sent_until > self.newest:
+            self._holes.append((self.newest, sent_until))
+            self.newest = sent_until
+            self._skip_holes()
+        self.newest = max(self.newest, last)
+
+    def late_rows(self, origin: Origin) -> slice:
+        """Rows of a block in time whose windows have all been emitted by now."""
+        if origin.first >= self._emitted_until:
+            return slice(0, 0)
+        return origin.rows_between(self.first, self._emitted_until)
+
+    def close_passed(self) -> Iterator[ClosedWindow]:
+        """Emit every window that the watermark has passed."""
+        return self._close(self.newest - self._times.lateness_ns - self._times.length_ns, complete=True)
+
+    def close_through(self, tick: int) -> Iterator[ClosedWindow]:
+        """Emit every window that starts at or before a tick, whatever is still to come."""
+        return self._close(tick, complete=False)
+
+    def leave_through_newest(self) -> None:
+        """Leave every window that starts at or before `newest` to the worker that has emitted it."""
+        self._sources.clear()
+        self._holes.clear()
+        self.first = self.next = self._emitted_until = self._times.first_start(self.newest + 1)
+
+    @property
+    def windows_open(self) -> int:
+        """How many windows have started and are not emitted; those that will start in a hole included."""
+        return max(0, (self.newest - self.next) // self._times.hop_ns + 1)
+
+    def _close(self, last_start: int, complete: bool) -> Iterator[ClosedWindow]:
+        while self.next <= last_start:
+            window = self._cut(self.next, complete)
+            self.next += self._times.hop_ns
+            self._emitted_until = self.next
+            self._skip_holes()
+            self._sources = {key: source for key, source in self._sources.items() if source.prune(self.next)}
+            if window is not None:
+                yield window
+
+    def _skip_holes(self) -> None:
+        while self._holes and self.next > self._holes[0][0]:
+            _, sent_until = self._holes.popleft()
+            self.next = max(self.next, self._times.first_start(sent_until + 1))
+
+    def _cut(self, start: int, complete: bool) -> ClosedWindow | None:
+        end = start + self._times.length_ns
+        cuts: dict[str, list[tuple[SourceWindow, Origin]]] = {}
+        for (entity, _), source in sorted(self._sources.items()):
+            cut = source.cut(start, end, self._times.tolerance_ns)
+            if cut is not None:
+                cuts.setdefault(entity, []).append(cut)
+        if not cuts:
+            return None
+        entities = tuple(_entity_window(entity, parts) for entity, parts in cuts.items())
+        return ClosedWindow(self.node, self.session, start, end, complete, entities)
+
+
+def _entity_window(entity: str, parts: list[tuple[SourceWindow, Origin]]) -> EntityWindow:
+    labels: dict[str, str] = {}
+    for _, newest in sorted(parts, key=lambda part: part[1].offset):
+        labels.update(newest.labels)
+    return EntityWindow(entity, labels, tuple(window for window, _ in parts))
