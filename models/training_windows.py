@@ -1,0 +1,258 @@
+"""The feature windows that models learn from: bounded in time and in memory, anomalies set apart.
+
+Time bounds what is "normal", never a number of samples: sources of different rates must have the same past. Where a
+fleet gives more windows than memory allows, the past is thinned and not cut: the windows with the lowest hash of their
+id stay (bottom-k sampling, Cohen and Kaplan, "Summarizing data using bottom-k sketches", PODC 2007), which is an even
+sample of the whole span and the same one in whatever order the windows came.
+"""
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulsetrain.models.preparation import MAX_MISSING_SHARE
+from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.schemas.columns import column_names
+from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
+
+DEFAULT_MAX_ROWS = 4096
+"""Normal windows of an entity kind. With 1,800 columns they are 59 MB, and twice that before they are thinned."""
+
+MAX_KINDS = 32
+MAX_MARKS = 20_000
+
+MIN_COLUMN_SHARE = 0.9
+"""A column that fewer windows have is not learned; windows that lack one of the others are left out."""
+
+
+def entity_kind(entity: str) -> str:
+    """What kind of thing an entity is, which names its model: `node7/gpu:GPU-5f` is a `gpu`, `node7/host` a `host`."""
+    return entity.rpartition("/")[2].partition(":")[0]
+
+
+def missing_share(window: FeatureWindow) -> float:
+    """Share of the samples expected in a window that were neither measured nor resampled; 1 if none was expected."""
+    totals = dict(zip(SampleCount, window.counts.sum(axis=0).tolist(), strict=True))
+    expected = int(totals[SampleCount.EXPECTED])
+    if expected <= 0:
+        return 1.0
+    present = int(totals[SampleCount.MEASURED] + totals[SampleCount.RESAMPLED])
+    return min(max(1 - present / expected, 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingMatrix:
+    """Windows as rows: `rows` (windows, names) with NaN where missing, `ends_ns` (windows,) ascending."""
+
+    names: tuple[str, ...]
+    rows: FloatArray
+    ends_ns: IntArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """Ends of the first and of the last of `windows` windows."""
+
+    first_end_ns: int
+    last_end_ns: int
+    windows: int
+
+    @property
+    def length_ns(self) -> int:
+        return self.last_end_ns - self.first_end_ns
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    entity: str
+    start_ns: int
+    end_ns: int
+    names: tuple[str, ...]
+    values: FloatArray
+    rank: int
+
+
+_WindowId = tuple[str, str, int]
+
+
+class TrainingWindows:
+    """Remembers the windows of every entity kind.
+
+    Args:
+        span_ns: how far back, from the newest window of a kind, a window counts as normal.
+        anomalous_span_ns: how far back windows of anomalies are kept for the labels that may still come.
+        max_rows: normal windows kept of a kind; a quarter of it each for the newest ones, which an anomaly may yet
+            claim, and for anomalous ones.
+    """
+
+    def __init__(self, span_ns: int, anomalous_span_ns: int, max_rows: int = DEFAULT_MAX_ROWS) -> None:
+        self._span_ns = span_ns
+        self._anomalous_span_ns = anomalous_span_ns
+        self._max_rows = max_rows
+        self._kinds: dict[str, dict[_WindowId, _Row]] = {}
+        self._newest_end_ns: dict[str, int] = {}
+        self._marks: dict[tuple[str, int], int] = {}
+        self._marked: dict[str, dict[int, int]] = {}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The entity kinds of which there are windows, in alphabetical order."""
+        return tuple(sorted(self._kinds))
+
+    def add(self, window: FeatureWindow) -> bool:
+        """Takes a window; False where it is no training data: incomplete, full of gaps, too old, or known already."""
+        kind = entity_kind(window.entity)
+        if not kind or not window.complete or missing_share(window) > MAX_MISSING_SHARE:
+            return False
+        if kind not in self._kinds and len(self._kinds) >= MAX_KINDS:
+            return False
+        rows = self._kinds.setdefault(kind, {})
+        identity = (window.entity, window.session, window.end_ns)
+        newest_ns = max(self._newest_end_ns.get(kind, 0), window.end_ns)
+        row = _row(window)
+        if identity in rows or not self._is_in_span(row, newest_ns):
+            return False
+        self._newest_end_ns[kind] = newest_ns
+        rows[identity] = row
+        if len(rows) > 2 * self._max_rows:
+            self._kinds[kind] = self._trimmed(rows, newest_ns)
+        return True
+
+    def mark_anomalous(self, entity: str, first_end_ns: int, last_end_ns: int) -> None:
+        """Sets windows apart: those that end in the span, and those that end within a window's length around it.
+
+        A later call with the same first end replaces the mark, so that it can grow with its anomaly.
+        """
+        self._marks.pop((entity, first_end_ns), None)
+        self._marks[entity, first_end_ns] = last_end_ns
+        self._marked.setdefault(entity, {})[first_end_ns] = last_end_ns
+        if len(self._marks) > MAX_MARKS:
+            self.mark_normal(*next(iter(self._marks)))
+
+    def mark_normal(self, entity: str, first_end_ns: int) -> None:
+        """Takes a mark back, e.g. of an anomaly that was none."""
+        self._marks.pop((entity, first_end_ns), None)
+        marks = self._marked.get(entity, {})
+        marks.pop(first_end_ns, None)
+        if not marks:
+            self._marked.pop(entity, None)
+
+    def normal_span(self, kind: str) -> TimeSpan | None:
+        """What there is of normal windows of a kind; None where there are none."""
+        ends = [row.end_ns for row in self._normal(kind)]
+        return TimeSpan(min(ends), max(ends), len(ends)) if ends else None
+
+    def matrix(self, kind: str, start_ns: int, end_ns: int) -> TrainingMatrix:
+        """Normal windows of a kind that end in start_ns .. end_ns, an even sample of at most `max_rows` of them.
+
+        A column is in it if `MIN_COLUMN_SHARE` of the windows have it; a window that lacks one of those is not.
+        """
+        rows = [row for row in self._normal(kind) if start_ns <= row.end_ns <= end_ns]
+        return _matrix(heapq.nsmallest(self._max_rows, rows, key=lambda row: row.rank))
+
+    def windows_of(self, entity: str, first_end_ns: int, last_end_ns: int) -> TrainingMatrix:
+        """All windows of an entity that end in first_end_ns .. last_end_ns, whatever they were marked."""
+        return _matrix(
+            row
+            for row in self._kinds.get(entity_kind(entity), {}).values()
+            if row.entity == entity and first_end_ns <= row.end_ns <= last_end_ns
+        )
+
+    def windows_during(self, entity: str, start_ns: int, end_ns: int) -> TrainingMatrix:
+        """All windows of an entity that share with start_ns .. end_ns at least half of the shorter of the two."""
+        return _matrix(
+            row
+            for row in self._kinds.get(entity_kind(entity), {}).values()
+            if row.entity == entity
+            and 2 * (min(row.end_ns, end_ns) - max(row.start_ns, start_ns))
+            >= min(row.end_ns - row.start_ns, end_ns - start_ns)
+        )
+
+    def _normal(self, kind: str) -> list[_Row]:
+        newest_ns = self._newest_end_ns.get(kind, 0)
+        return [
+            row
+            for row in self._kinds.get(kind, {}).values()
+            if row.end_ns >= newest_ns - self._span_ns and not self._is_near_anomaly(row)
+        ]
+
+    def _is_anomalous(self, row: _Row, margin_ns: int = 0) -> bool:
+        return any(
+            first_end_ns - margin_ns <= row.end_ns <= last_end_ns + margin_ns
+            for first_end_ns, last_end_ns in self._marked.get(row.entity, {}).items()
+        )
+
+    def _is_near_anomaly(self, row: _Row) -> bool:
+        """Whether the window shares samples with one of an anomaly."""
+        return self._is_anomalous(row, margin_ns=row.end_ns - row.start_ns)
+
+    def _is_in_span(self, row: _Row, newest_ns: int) -> bool:
+        span_ns = self._anomalous_span_ns if self._is_anomalous(row) else self._span_ns
+        return row.end_ns >= newest_ns - span_ns
+
+    def _trimmed(self, rows: dict[_WindowId, _Row], newest_ns: int) -> dict[_WindowId, _Row]:
+        """At most one and a half times `max_rows` of the rows: the sample, the newest and the anomalous ones."""
+        in_span = {identity: row for identity, row in rows.items() if self._is_in_span(row, newest_ns)}
+        anomalous = [identity for identity, row in in_span.items() if self._is_anomalous(row)]
+        others = [identity for identity, row in in_span.items() if not self._is_anomalous(row)]
+        normal = [identity for identity in others if not self._is_near_anomaly(rows[identity])]
+
+        def end_ns(identity: _WindowId) -> int:
+            return rows[identity].end_ns
+
+        kept = set(heapq.nsmallest(self._max_rows, normal, key=lambda identity: rows[identity].rank))
+        kept.update(heapq.nlargest(self._max_rows // 4, others, key=end_ns))
+        kept.update(heapq.nlargest(self._max_rows // 4, anomalous, key=end_ns))
+        return {identity: row for identity, row in rows.items() if identity in kept}
+
+
+def _row(window: FeatureWindow) -> _Row:
+    """The window as a row of its own memory, so that the message it came in can go."""
+    values = np.array(window.values, dtype=np.float64).reshape(-1)
+    values[~np.isfinite(values)] = np.nan
+    identity = f"{window.entity}\0{window.session}\0{window.end_ns}".encode()
+    return _Row(
+        entity=window.entity,
+        start_ns=window.start_ns,
+        end_ns=window.end_ns,
+        names=column_names(window.metrics, window.features),
+        values=values,
+        rank=int.from_bytes(hashlib.blake2b(identity, digest_size=8).digest()),
+    )
+
+
+def _matrix(rows: Iterable[_Row]) -> TrainingMatrix:
+    ordered = sorted(rows, key=lambda row: (row.end_ns, row.rank))
+    names = _common_names([row.names for row in ordered])
+    positions: dict[int, IntArray | None] = {}
+    for row in ordered:
+        if id(row.names) not in positions:
+            positions[id(row.names)] = _positions(row.names, names)
+    chosen = [(row, position) for row in ordered if (position := positions[id(row.names)]) is not None]
+    matrix = np.empty((len(chosen), len(names)))
+    for index, (row, position) in enumerate(chosen):
+        matrix[index] = row.values[position]
+    return TrainingMatrix(names, matrix, np.array([row.end_ns for row, _ in chosen], dtype=np.int64))
+
+
+def _common_names(layouts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Names, in alphabetical order, that are in at least `MIN_COLUMN_SHARE` of the layouts."""
+    counts: Counter[str] = Counter()
+    for layout, windows in Counter(layouts).items():
+        counts.update(dict.fromkeys(layout, windows))
+    return tuple(sorted(name for name, windows in counts.items() if windows >= MIN_COLUMN_SHARE * len(layouts)))
+
+
+def _positions(layout: tuple[str, ...], names: tuple[str, ...]) -> IntArray | None:
+    """Where the names stand in a layout; None where one is absent."""
+    position = {name: index for index, name in enumerate(layout)}
+    if any(name not in position for name in names):
+        return None
+    return np.array([position[name] for name in names], dtype=np.int64)
