@@ -1,0 +1,128 @@
+"""The node agent: reads this machine and sends what it reads to Kafka until it is told to stop."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from confluent_kafka import KafkaError, Producer
+
+from pulsetrain.agents.collectors import all_collectors
+from pulsetrain.agents.collectors.base import Collector, Roots
+from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.publisher import Publisher
+from pulsetrain.agents.reporter import Reporter
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.agents.runner import Runner
+from pulsetrain.agents.session import Node, read_boot_id
+from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.schemas.errors import EncodeError
+from pulsetrain.schemas.kafka import KafkaSettings, checked_key, producer_config, wait_for_broker
+from pulsetrain.schemas.sample_block import SampleBlock, encode_sample_block
+from pulsetrain.schemas.topics import TopicNames
+
+_LOG = logging.getLogger(__name__)
+
+_NS_PER_MS = 1_000_000
+_NS_PER_SECOND = 1_000_000_000
+_MEBIBYTE = 1024 * 1024
+
+_PRODUCER = {
+    "compression.type": "lz4",
+    "linger.ms": 20,
+    # What waits longer than a moment waits in the publisher's queue, where it can be dropped.
+    "queue.buffering.max.kbytes": 2048,
+    # The publisher says once that Kafka is away; librdkafka's own log says it many times a second.
+    "log_level": 2,
+}
+
+
+class _StoppedError(AgentError):
+    """The agent was told to stop before it had begun."""
+
+
+def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames, stop: threading.Event) -> RunStats:
+    """Wait for Kafka, then read and send until `stop` is set; afterwards nothing is pending.
+
+    Raises:
+        SettingsError: the Kafka settings can't work.
+    """
+    stats = RunStats()
+    try:
+        wait_for_broker(kafka, _LOG.warning, sleep=_sleep_until(stop))
+    except _StoppedError:
+        return stats
+    publisher = Publisher(_open_producer(kafka), stats, int(settings.queue_mebibytes * _MEBIBYTE))
+    reporter = Reporter(settings.node, topics.status, publisher, stats, settings.heartbeat_seconds, time.time_ns)
+    roots = Roots(Path(settings.proc_root), Path(settings.sys_root))
+    collectors, unsupported = supported_collectors(all_collectors(roots, stats))
+    try:
+        runner = Runner(
+            Node(settings.node, read_boot_id(roots.proc), settings.labels),
+            collectors,
+            settings.interval_ms * _NS_PER_MS,
+            int(settings.block_seconds * _NS_PER_SECOND),
+            _KafkaOutlet(topics.samples, settings.node, publisher, reporter, stats),
+            stats,
+        )
+        reporter.started(sum(len(collector.metrics()) for collector in collectors), unsupported)
+        runner.run(time.time_ns, stop.wait)
+        reporter.stopped()
+    finally:
+        undelivered = publisher.close(settings.flush_seconds)
+        for collector in collectors:
+            collector.close()
+    if undelivered:
+        _LOG.error("%d messages could not be delivered within %g s and are lost.", undelivered, settings.flush_seconds)
+    return stats
+
+
+def supported_collectors(collectors: list[Collector]) -> tuple[list[Collector], dict[str, str]]:
+    """Those that this machine supports; of the others, by name, why not."""
+    supported, reasons = [], {}
+    for collector in collectors:
+        support = collector.is_supported()
+        if support.supported:
+            supported.append(collector)
+        else:
+            reasons[collector.name] = support.reason
+            collector.close()
+    return supported, reasons
+
+
+class _KafkaOutlet:
+    """Blocks to the samples topic, the fate of collectors and heartbeats to the status topic."""
+
+    def __init__(self, topic: str, node: str, publisher: Publisher, reporter: Reporter, stats: RunStats) -> None:
+        self._topic = topic
+        self._key = checked_key(node)
+        self._publisher = publisher
+        self._reporter = reporter
+        self._stats = stats
+        self.collector_read = reporter.collector_read
+
+    def block(self, block: SampleBlock) -> None:
+        try:
+            message = encode_sample_block(block)
+        except EncodeError as error:
+            self._stats.lost_samples += block.values.size
+            _LOG.error("A block can't be sent: %s.", error)
+            return
+        self._publisher.send(self._topic, self._key, message, block.values.size)
+
+    def tick_done(self, time_ns: int) -> None:
+        self._reporter.beat(time_ns)
+        self._publisher.poll()
+
+
+def _open_producer(kafka: KafkaSettings) -> Callable[[Callable[[KafkaError], None]], Producer]:
+    return lambda report: Producer(producer_config(kafka, **_PRODUCER, error_cb=report))
+
+
+def _sleep_until(stop: threading.Event) -> Callable[[float], None]:
+    def sleep(seconds: float) -> None:
+        if stop.wait(seconds):
+            raise _StoppedError
+
+    return sleep

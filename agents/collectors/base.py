@@ -1,0 +1,58 @@
+"""What a collector is: one source of an entity's metrics, read once a tick."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pulsetrain.schemas.arrays import FloatArray
+
+HOST = "host"
+"""The entity of everything that describes the whole node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Where the kernel's file systems are mounted; elsewhere than in /proc and /sys inside many containers."""
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Whether this machine has a source, and if not, why."""
+
+    supported: bool
+    reason: str = ""
+
+
+class Collector(Protocol):
+    """One source. It is asked once whether it is supported, and only then for metrics and values."""
+
+    @property
+    def name(self) -> str:
+        """Short name, unique among the collectors, for status messages."""
+
+    @property
+    def entity(self) -> str:
+        """Whom the metrics describe, without the node: `host`, `gpu:<uuid>`."""
+
+    @property
+    def source(self) -> str:
+        """What is read, in words for a person: a path or a call."""
+
+    def is_supported(self) -> Support:
+        """Try the source and settle which metrics it has here."""
+
+    def metrics(self) -> tuple[str, ...]:
+        """Metric ids in the order of the values; the same at every call."""
+
+    def collect(self, row: FloatArray) -> None:
+        """Write this tick's values into `row`, shape (metrics,), NaN where there is none.
+
+        Raises:
+            CollectError: there is no value at all at this tick.
+        """
+
+    def close(self) -> None:
+        """Close what is open."""

@@ -1,0 +1,83 @@
+"""Current clock of the CPUs: from cpufreq where the machine has it, else from /proc/cpuinfo."""
+
+from collections.abc import Sequence
+
+from pulsetrain.agents.collectors.base import HOST, Collector, Roots, Support
+from pulsetrain.agents.collectors.file_collector import Field, FieldReader, FileCollector
+from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.errors import CollectError
+from pulsetrain.schemas.arrays import FloatArray
+
+_METRIC = "system.cpu.frequency"
+_KHZ = 1e3
+_MHZ = 1e6
+
+# Asking a CPU for its clock can interrupt it, so only a few are asked; a page of /proc/cpuinfo has two or three.
+_ASKED_CPUS = 4
+_CPUINFO_BYTES = 4096
+
+
+def frequency_collector(roots: Roots) -> Collector:
+    """The collector of the better source that this machine has."""
+    cpufreq = CpufreqCollector(roots)
+    if cpufreq.is_supported().supported:
+        return cpufreq
+    fields = (Field(_METRIC, b"mean MHz", _MHZ),)
+    cpuinfo = KernelFile(roots.proc / "cpuinfo", head_bytes=_CPUINFO_BYTES)
+    return FileCollector("frequency", cpuinfo, FieldReader(parse_cpuinfo, fields))
+
+
+class CpufreqCollector:
+    """Mean of scaling_cur_freq over a few CPUs, evenly spread over the machine."""
+
+    def __init__(self, roots: Roots) -> None:
+        self.name = "frequency"
+        self.entity = HOST
+        self.source = str(roots.sys / "devices/system/cpu/cpu*/cpufreq/scaling_cur_freq")
+        paths = sorted(
+            (roots.sys / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"),
+            key=lambda path: int(path.parts[-3].removeprefix("cpu")),
+        )
+        self._files = [KernelFile(path) for path in paths[:: max(1, -(-len(paths) // _ASKED_CPUS))]]
+
+    def is_supported(self) -> Support:
+        """Whether there is a clock to read."""
+        try:
+            mean_frequency_hz([file.read() for file in self._files])
+        except (CollectError, ValueError) as error:
+            return Support(False, f"{self.source} can't be used: {error}")
+        return Support(True)
+
+    def metrics(self) -> tuple[str, ...]:
+        """The one metric."""
+        return (_METRIC,)
+
+    def collect(self, row: FloatArray) -> None:
+        """Read the clocks and write their mean, shape (1,)."""
+        try:
+            row[0] = mean_frequency_hz([file.read() for file in self._files])
+        except ValueError as error:
+            raise CollectError(f"{self.source} holds something unexpected: {error}") from error
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.close()
+
+
+def mean_frequency_hz(contents: Sequence[bytes]) -> float:
+    """Mean of scaling_cur_freq files, which hold kHz.
+
+    Raises:
+        ValueError: there is none, or one holds no number.
+    """
+    if not contents:
+        raise ValueError("there is no such file")
+    return sum(map(float, contents)) / len(contents) * _KHZ
+
+
+def parse_cpuinfo(content: bytes) -> dict[bytes, bytes | float]:
+    """The mean of the whole lines `cpu MHz : 2596.126`; empty where a processor has none (Arm)."""
+    *lines, _ = content.split(b"\n")
+    clocks = [float(line.rpartition(b":")[2]) for line in lines if line.startswith(b"cpu MHz")]
+    return {b"mean MHz": sum(clocks) / len(clocks)} if clocks else {}

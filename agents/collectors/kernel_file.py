@@ -1,0 +1,57 @@
+"""A file of /proc or /sys, opened once and read from its start again and again."""
+
+import os
+from pathlib import Path
+
+from pulsetrain.agents.errors import CollectError
+
+_CHUNK_BYTES = 65536
+MAX_FILE_BYTES = 8 * 1024 * 1024
+"""More than /proc/stat has on the largest machines; whatever is longer is no file that was meant here."""
+
+
+class KernelFile:
+    """One file. It is opened at the first reading, and again only after a reading that failed.
+
+    Args:
+        path: where it is.
+        head_bytes: read only the beginning, at most so many bytes; None reads everything.
+    """
+
+    def __init__(self, path: Path, head_bytes: int | None = None) -> None:
+        self.path = path
+        self._head_bytes = head_bytes
+        self._descriptor: int | None = None
+
+    def read(self) -> bytes:
+        """The content as of now.
+
+        Raises:
+            CollectError: the file is absent, can't be read, or exceeds MAX_FILE_BYTES.
+        """
+        try:
+            if self._descriptor is None:
+                self._descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            return self._content(self._descriptor)
+        except OSError as error:
+            self.close()
+            raise CollectError(f"{self.path}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Close the file; a later reading opens it again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _content(self, descriptor: int) -> bytes:
+        if self._head_bytes is not None:
+            return os.pread(descriptor, self._head_bytes, 0)
+        # The kernel hands out many of its files in parts of a page, so only an empty part is the end.
+        content = os.pread(descriptor, _CHUNK_BYTES, 0)
+        part = content
+        while part:
+            part = os.pread(descriptor, _CHUNK_BYTES, len(content))
+            content += part
+            if len(content) > MAX_FILE_BYTES:
+                raise CollectError(f"{self.path} has more than {MAX_FILE_BYTES} bytes")
+        return content

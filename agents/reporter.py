@@ -1,0 +1,110 @@
+"""What the agent says about itself: status messages, each episode told once."""
+
+from collections.abc import Callable, Mapping
+
+from pulsetrain.agents.publisher import Publisher
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.schemas.json_record import encode_json
+from pulsetrain.schemas.kafka import checked_key
+from pulsetrain.schemas.status import Severity, Status, StatusEvent
+from pulsetrain.schemas.times import utc_time
+
+_NS_PER_SECOND = 1_000_000_000
+
+Details = dict[str, str | int | float | None]
+
+
+class Reporter:
+    """Status messages of one node.
+
+    Args:
+        node: who speaks.
+        topic: the status topic.
+        publisher: takes the messages.
+        stats: what heartbeats tell.
+        heartbeat_seconds: distance of two heartbeats.
+        time_ns: the wall clock, Unix nanoseconds.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        topic: str,
+        publisher: Publisher,
+        stats: RunStats,
+        heartbeat_seconds: float,
+        time_ns: Callable[[], int],
+    ) -> None:
+        self._node = node
+        self._key = checked_key(node)
+        self._topic = topic
+        self._publisher = publisher
+        self._stats = stats
+        self._heartbeat_ns = int(heartbeat_seconds * _NS_PER_SECOND)
+        self._time_ns = time_ns
+        self._last_beat_ns: int | None = None
+        self._reported_losses = 0
+        self._failing_collectors: set[str] = set()
+
+    def started(self, metrics: int, unsupported: Mapping[str, str]) -> None:
+        """The agent runs: how many metrics it reads, and by collector why this machine does not support it."""
+        details: Details = {"metrics": metrics, **unsupported}
+        self._say(StatusEvent.STARTED, f"The agent reads {metrics} metrics.", Severity.INFO, details)
+
+    def stopped(self) -> None:
+        """The agent ends on request."""
+        self._say(StatusEvent.STOPPED, "The agent was told to stop.", Severity.INFO, self._figures())
+
+    def beat(self, time_ns: int) -> None:
+        """A heartbeat if one is due, and what was lost since the previous one."""
+        last = self._last_beat_ns
+        if last is not None and 0 <= time_ns - last < self._heartbeat_ns:
+            return
+        self._last_beat_ns = time_ns
+        self._say(StatusEvent.HEARTBEAT, "The agent runs.", Severity.INFO, self._figures())
+        lost = self._stats.failed + self._stats.dropped - self._reported_losses
+        if lost:
+            self._reported_losses += lost
+            self._say(
+                StatusEvent.SAMPLES_DROPPED,
+                f"{lost} messages were lost since the last report: Kafka could not be reached for too long.",
+                Severity.WARNING,
+                self._figures(),
+            )
+
+    def collector_read(self, collector: str, failure: str | None) -> None:
+        """How a collector fared lately (None: well); only a change is told."""
+        failed_before = collector in self._failing_collectors
+        details: Details = {"collector": collector}
+        if failure is not None and not failed_before:
+            self._failing_collectors.add(collector)
+            text = f"The collector {collector} fails: {failure}."
+            self._say(StatusEvent.COLLECTOR_FAILED, text, Severity.WARNING, details)
+        elif failure is None and failed_before:
+            self._failing_collectors.discard(collector)
+            self._say(
+                StatusEvent.COLLECTOR_RECOVERED, f"The collector {collector} works again.", Severity.INFO, details
+            )
+
+    def _figures(self) -> Details:
+        stats = self._stats
+        return {
+            "ticks": stats.ticks,
+            "skipped_ticks": stats.skipped_ticks,
+            "produced": stats.produced,
+            "sent": stats.sent,
+            "failed": stats.failed,
+            "dropped": stats.dropped,
+            "lost_samples": stats.lost_samples,
+        }
+
+    def _say(self, event: StatusEvent, message: str, severity: Severity, details: Details) -> None:
+        status = Status(
+            source=self._node,
+            event=event,
+            severity=severity,
+            at=utc_time(self._time_ns()),
+            message=message,
+            details=details,
+        )
+        self._publisher.send(self._topic, self._key, encode_json(status))

@@ -1,0 +1,70 @@
+"""Settings of the node agent; read once at the edge and passed down, never changed."""
+
+import socket
+from pathlib import Path
+
+import msgspec
+
+from pulsetrain.schemas.sample_block import MAX_LABELS, MAX_NAME_CHARACTERS
+
+_MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 10, 60_000
+_MAX_BLOCK_SECONDS = 60.0
+_MAX_NODE_CHARACTERS = 253
+"""The longest host name."""
+_SEPARATORS = "/@"
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one node's agent reads and how it sends it.
+
+    `node`: the name under which the node is known; the host's name by default. `interval_ms`: distance of two
+    readings. `block_seconds`: how much time one message holds. `labels`: what else is known of the node (job, pod ...).
+    `proc_root`, `sys_root`: where the kernel's file systems are mounted. `heartbeat_seconds`: distance of two
+    heartbeats. `flush_seconds`: how long an ending agent tries to deliver what it holds. `queue_mebibytes`: how much is
+    held while Kafka can't be reached; then the oldest is dropped.
+
+    Raises:
+        ValueError: a setting can't work.
+    """
+
+    node: str = msgspec.field(default_factory=socket.gethostname)
+    interval_ms: int = 100
+    block_seconds: float = 1.0
+    labels: dict[str, str] = {}
+    proc_root: str = "/proc"
+    sys_root: str = "/sys"
+    heartbeat_seconds: float = 10.0
+    flush_seconds: float = 5.0
+    queue_mebibytes: float = 8.0
+
+    def __post_init__(self) -> None:
+        _check_node(self.node)
+        _check_labels(self.labels)
+        _check_range("interval_ms", self.interval_ms, _MIN_INTERVAL_MS, _MAX_INTERVAL_MS)
+        _check_range("block_seconds", self.block_seconds, self.interval_ms / 1000, _MAX_BLOCK_SECONDS)
+        _check_range("heartbeat_seconds", self.heartbeat_seconds, 1.0, 3600.0)
+        _check_range("flush_seconds", self.flush_seconds, 0.0, 600.0)
+        _check_range("queue_mebibytes", self.queue_mebibytes, 1.0, 1024.0)
+        for name in ("proc_root", "sys_root"):
+            if not Path(getattr(self, name)).is_dir():
+                raise ValueError(f"agent.{name} {getattr(self, name)!r} is no folder: name where it is mounted")
+
+
+def _check_node(node: str) -> None:
+    if not 0 < len(node) <= _MAX_NODE_CHARACTERS:
+        raise ValueError(f"agent.node must have 1 to {_MAX_NODE_CHARACTERS} characters")
+    if not node.isprintable() or any(letter.isspace() or letter in _SEPARATORS for letter in node):
+        raise ValueError(f"agent.node {node!r} must not contain spaces, control characters, '/' or '@'")
+
+
+def _check_labels(labels: dict[str, str]) -> None:
+    if len(labels) > MAX_LABELS:
+        raise ValueError(f"agent.labels has {len(labels)} entries; at most {MAX_LABELS} are allowed")
+    for key, value in labels.items():
+        if not key or max(len(key), len(value)) > MAX_NAME_CHARACTERS:
+            raise ValueError(f"agent.labels: {key!r} must have a name and at most {MAX_NAME_CHARACTERS} characters")
+
+
+def _check_range(name: str, value: float, smallest: float, largest: float) -> None:
+    if not smallest <= value <= largest:
+        raise ValueError(f"agent.{name} is {value:g}; it must lie between {smallest:g} and {largest:g}")

@@ -1,0 +1,17 @@
+"""The metric catalogue: one name, unit, kind and valid range for the same thing, whatever its source."""
+
+from pulsetrain.schemas.catalogue.gpu import GPU_METRICS, CanonicalName, canonical_name
+from pulsetrain.schemas.catalogue.host import AGENT_METRICS, HOST_METRICS
+from pulsetrain.schemas.catalogue.metric import Metric, MetricKind, metric_id, metric_name
+
+__all__ = ["METRICS", "CanonicalName", "Metric", "MetricKind", "canonical_name", "find", "metric_id", "metric_name"]
+
+METRICS = (*HOST_METRICS, *GPU_METRICS, *AGENT_METRICS)
+"""Every metric that is known, in the order of the catalogue."""
+
+_BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def find(metric_id: str) -> Metric | None:
+    """The catalogue's entry for a metric id, whatever its attributes; None for an unknown metric."""
+    return _BY_NAME.get(metric_name(metric_id))

@@ -1,0 +1,65 @@
+"""A metric: one quantity with one name, unit, kind and valid range, whatever source it comes from.
+
+A metric id is the name, or the name and attributes that tell apart what shares it:
+`system.cpu.utilization{cpu.mode=user}`. Attributes are sorted by key, so that equal metrics have equal ids; characters
+that would break the syntax are percent-encoded as in RFC 3986.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+_ATTRIBUTES_START = "{"
+_BREAKING = re.compile(r"[%{},=\x00-\x20\x7f]")
+
+
+class MetricKind(StrEnum):
+    """A gauge says how much there is; a counter how much there has been, so that only its growth means something."""
+
+    GAUGE = "gauge"
+    COUNTER = "counter"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One entry of the catalogue. `unit` is a UCUM code; a value outside [valid_min, valid_max] was not measured."""
+
+    name: str
+    unit: str
+    kind: MetricKind
+    description: str
+    valid_min: float = -math.inf
+    valid_max: float = math.inf
+
+
+def gauge(name: str, unit: str, description: str, valid_min: float = 0.0, valid_max: float = math.inf) -> Metric:
+    """A gauge that can't be negative unless `valid_min` says so."""
+    return Metric(name, unit, MetricKind.GAUGE, description, valid_min, valid_max)
+
+
+def share(name: str, description: str) -> Metric:
+    """A gauge from 0 to 1."""
+    return gauge(name, "1", description, valid_max=1.0)
+
+
+def counter(name: str, unit: str, description: str) -> Metric:
+    """A counter that grows from 0."""
+    return Metric(name, unit, MetricKind.COUNTER, description, valid_min=0.0)
+
+
+def metric_id(name: str, **attributes: str) -> str:
+    """`name` or `name{key=value,key2=value2}`."""
+    if not attributes:
+        return _encoded(name)
+    pairs = ",".join(f"{_encoded(key)}={_encoded(attributes[key])}" for key in sorted(attributes))
+    return f"{_encoded(name)}{_ATTRIBUTES_START}{pairs}}}"
+
+
+def metric_name(identifier: str) -> str:
+    """The part of a metric id before its attributes."""
+    return identifier.partition(_ATTRIBUTES_START)[0]
+
+
+def _encoded(text: str) -> str:
+    return _BREAKING.sub(lambda found: f"%{ord(found[0]):02X}", text)
