@@ -16,14 +16,13 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-import platformdirs
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from pulsetrain.cli.brokers import leash
 from pulsetrain.cli.brokers.errors import BrokerError
 from pulsetrain.cli.brokers.java import find_java
-from pulsetrain.cli.brokers.kafka_jars import kafka_jars
+from pulsetrain.cli.brokers.kafka_jars import cache_folder, kafka_jars
 from pulsetrain.cli.brokers.server_properties import properties_text, server_properties
 
 START_SECONDS = 60.0
@@ -35,6 +34,7 @@ _PORTS = range(20_000, 30_000)
 _FORMAT_SECONDS = 60.0
 _PROBE_SECONDS = 1.0
 _LOG_TAIL_LINES = 20
+_LOG_TAIL_BYTES = 16_384
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -108,7 +108,7 @@ class ApacheKafka:
 
     def start(self) -> None:
         """Start the node, again on the same port and data if it was stopped, and wait until it answers."""
-        if self._process is not None:
+        if self._process is not None and self._process.poll() is None:
             return
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -135,18 +135,19 @@ class ApacheKafka:
 
     def _prepare(self, stack: ExitStack) -> None:
         port, controller_port = _free_ports(self._wanted_port)
-        java = find_java(os.environ)
-        jars = kafka_jars(platformdirs.user_cache_path("pulsetrain"), self._announce)
         data_dir = self._wanted_data_dir or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="pulsetrain-kafka-"))
         )
-        data_dir.mkdir(parents=True, exist_ok=True)
         logs = data_dir / "logs"
         configuration = data_dir / "server.properties"
-        configuration.write_text(
-            properties_text(server_properties(logs, port, controller_port, self._properties)),
-            encoding="utf-8",
-        )
+        properties = properties_text(server_properties(logs, port, controller_port, self._properties))
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            configuration.write_text(properties, encoding="ascii")
+        except OSError as error:
+            raise BrokerError(f"Apache Kafka can't keep its data in {data_dir}: {error}.") from error
+        java = find_java(os.environ)
+        jars = kafka_jars(cache_folder(), self._announce)
         run = [str(java), f"-Xmx{self._heap}", *_LOGGING, "-cp", f"{jars}/*"]
         if not (logs / "meta.properties").exists():
             _format([*run, "kafka.tools.StorageTool"], configuration)
@@ -170,26 +171,29 @@ class ApacheKafka:
         )
 
     def _log_tail(self) -> str:
-        lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL_LINES:]
-        return "\n".join([f"Last lines of {self._log}:", *lines])
+        with self._log.open("rb") as log:
+            log.seek(max(0, self._log.stat().st_size - _LOG_TAIL_BYTES))
+            lines = log.read().decode("utf-8", errors="replace").splitlines()
+        return "\n".join([f"Last lines of {self._log}:", *lines[-_LOG_TAIL_LINES:]])
 
 
 def _format(storage_tool: list[str], configuration: Path) -> None:
     # 16 random bytes as Kafka writes them; the first bit is 0 so that the text never starts with a dash.
     cluster = bytes([secrets.randbelow(128)]) + secrets.token_bytes(15)
     cluster_id = base64.urlsafe_b64encode(cluster).decode("ascii").rstrip("=")
-    done = subprocess.run(
-        [*storage_tool, "format", "--standalone", "-t", cluster_id, "-c", str(configuration)],
-        capture_output=True,
-        text=True,
-        timeout=_FORMAT_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
+    command = [*storage_tool, "format", "--standalone", "-t", cluster_id, "-c", str(configuration)]
+    try:
+        subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_FORMAT_SECONDS, check=True)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        said = (error.stdout or b"").decode("utf-8", errors="replace").splitlines()
         raise BrokerError(
-            f"Apache Kafka can't format its data folder {configuration.parent}: "
-            f"{(done.stderr or done.stdout).strip()[-2000:]}"
-        )
+            "\n".join(
+                [
+                    f"Apache Kafka can't prepare its data folder {configuration.parent}. It says:",
+                    *said[-_LOG_TAIL_LINES:],
+                ]
+            )
+        ) from error
 
 
 def _free_ports(wanted: int | None) -> tuple[int, int]:

@@ -18,6 +18,7 @@ _COORDINATES = (
 )
 _CHECKSUMS = Path(__file__).with_name("kafka_jars.sha256")
 _PROGRESS_EVERY = 10
+_NO_EXTRA = "Starting Apache Kafka needs more packages: `pip install 'pulsetrain[kafka]'`."
 
 
 def kafka_jars(cache_dir: Path, announce: Callable[[str], None]) -> Path:
@@ -46,6 +47,19 @@ def kafka_jars(cache_dir: Path, announce: Callable[[str], None]) -> Path:
     return folder
 
 
+def cache_folder() -> Path:
+    """Where this user's programs keep what can be fetched again.
+
+    Raises:
+        BrokerError: Pulsetrain was installed without its extra `kafka`.
+    """
+    try:
+        import platformdirs
+    except ImportError as error:
+        raise BrokerError(_NO_EXTRA) from error
+    return platformdirs.user_cache_path("pulsetrain")
+
+
 def checksums() -> dict[str, str]:
     """SHA-256 (hexadecimal) of every jar, by file name."""
     lines = _CHECKSUMS.read_text(encoding="ascii").splitlines()
@@ -70,9 +84,11 @@ def _fetch(folder: Path, expected: dict[str, str], announce: Callable[[str], Non
 
 
 def _download(repository: Path, announce: Callable[[str], None]) -> list[Path]:
-    from jgo.config import GlobalSettings
-    from jgo.maven import MavenContext
-
+    try:
+        from jgo.config import GlobalSettings
+        from jgo.maven import MavenContext
+    except ImportError as error:
+        raise BrokerError(_NO_EXTRA) from error
     context = MavenContext(repo_cache=repository)
     context.remote_repos.update(GlobalSettings.load().repositories)
     jars: list[Path] = []

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 
 STOP_SECONDS = 10.0
 """How long the command has to end by itself after SIGTERM before it is killed."""
@@ -19,23 +18,22 @@ STOP_SECONDS = 10.0
 
 def main(command: list[str]) -> int:
     """Exit code of the command."""
+    let_go = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: let_go.set())
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    signal.signal(signal.SIGTERM, lambda _signal, _frame: _in_background(_end, child))
-    _in_background(_end_with_parent, child)
+    threading.Thread(target=_watch_parent, args=(let_go,), daemon=True).start()
+    threading.Thread(target=_end_when, args=(let_go, child), daemon=True).start()
     return child.wait()
 
 
-def _in_background(task: Callable[[subprocess.Popen[bytes]], None], child: subprocess.Popen[bytes]) -> None:
-    threading.Thread(target=task, args=(child,), daemon=True).start()
-
-
-def _end_with_parent(child: subprocess.Popen[bytes]) -> None:
+def _watch_parent(let_go: threading.Event) -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
-    _end(child)
+    let_go.set()
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _end_when(let_go: threading.Event, child: subprocess.Popen[bytes]) -> None:
+    let_go.wait()
     child.terminate()
     try:
         child.wait(STOP_SECONDS)

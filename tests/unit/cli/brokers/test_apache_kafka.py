@@ -1,4 +1,5 @@
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -18,3 +19,10 @@ def test_a_port_that_is_taken_is_named() -> None:
 def test_there_is_no_address_before_the_start() -> None:
     with pytest.raises(BrokerError, match="with block"):
         _ = ApacheKafka().bootstrap
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    data_dir = tmp_path / "file" / "data"
+    with pytest.raises(BrokerError, match=f"data in {data_dir}"), ApacheKafka(data_dir):
+        pass

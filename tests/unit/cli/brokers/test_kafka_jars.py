@@ -1,3 +1,4 @@
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pulsetrain.cli.brokers.errors import BrokerError
-from pulsetrain.cli.brokers.kafka_jars import checksums, kafka_jars
+from pulsetrain.cli.brokers.kafka_jars import cache_folder, checksums, kafka_jars
 
 
 class ForeignRepository(BaseHTTPRequestHandler):
@@ -95,3 +96,12 @@ def test_a_jar_with_another_checksum_is_refused_and_leaves_nothing_behind(
     assert list(cache.iterdir()) == []
     assert said[0].startswith("Fetching Apache Kafka 4.4.0")
     assert said[-1] == "Fetched 2 of 2 jars"
+
+
+@pytest.mark.parametrize("package", ["platformdirs", "jgo.config"])
+def test_without_the_extra_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(BrokerError, match=r"pip install 'pulsetrain\[kafka\]'"):
+        kafka_jars(tmp_path, print) if package.startswith("jgo") else cache_folder()
