@@ -11,9 +11,6 @@ from pulsetrain.schemas.kafka.settings import KafkaSettings, SettingsError
 PARTITIONER = "murmur2_random"
 """The partitioner of Java and aiokafka. librdkafka's own default sends most keys to other partitions."""
 
-COMPRESSION = "gzip"
-"""Every reader can undo it; aiokafka reads lz4 and zstd only where the package cramjam is installed."""
-
 # librdkafka reports here instead of writing to stderr; without a handler of the program's own it is silent.
 LIBRDKAFKA_LOG = logging.getLogger(__name__)
 LIBRDKAFKA_LOG.addHandler(logging.NullHandler())
@@ -38,7 +35,7 @@ def producer_config(settings: KafkaSettings, **overrides: Any) -> dict[str, Any]
         **admin_config(settings),
         "partitioner": PARTITIONER,
         "enable.idempotence": True,
-        "compression.type": COMPRESSION,
+        "compression.type": "lz4",
         **overrides,
     }
 

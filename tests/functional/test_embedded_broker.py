@@ -35,6 +35,7 @@ PLACED = {
     "node-07": 0,
     "gpu-a100-0": 3,
 }
+VALUE = b"long enough that librdkafka sends it compressed " * 20
 OTHER_PROCESS = """
 import sys
 from confluent_kafka import Consumer, Producer
@@ -72,7 +73,7 @@ def place(producer: Producer, topic: str, keys: list[str]) -> dict[str, int]:
         placed[key.decode()] = partition
 
     for key in keys:
-        producer.produce(topic, key=checked_key(key), value=b"x", on_delivery=delivered)
+        producer.produce(topic, key=checked_key(key), value=VALUE, on_delivery=delivered)
     assert producer.flush(30) == 0
     assert failed == []
     return placed
@@ -141,7 +142,7 @@ def test_aiokafka_reads_what_our_producers_write(broker: EmbeddedBroker, unique:
             return await asyncio.wait_for(consumer.getone(), timeout=30)
 
     record = asyncio.run(read())
-    assert (record.partition, record.key, record.value) == (3, b"node-00", b"x")
+    assert (record.partition, record.key, record.value) == (3, b"node-00", VALUE)
 
 
 def test_declared_topics_exist_with_the_stated_number_of_partitions(broker: EmbeddedBroker, unique: str) -> None:

@@ -118,7 +118,7 @@ def test_every_producer_is_idempotent_and_compressed_and_uses_the_partitioner_of
     assert config["enable.idempotence"] is True
     assert config["linger.ms"] == 20
     assert config["compression.type"] == "none"
-    assert producer_config(settings())["compression.type"] != "none"
+    assert producer_config(settings())["compression.type"] == "lz4"
 
 
 def test_another_partitioner_is_refused() -> None:
