@@ -33,7 +33,7 @@ _BUILT_IN = "built-in settings"
 _SECURITY = ("kafka", "security")
 
 # What Kafka allows in a topic's name; the longest of ours has 11 characters of the 249.
-_Prefix = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._-]*\Z", max_length=200)]
+_PREFIX = re.compile(r"[A-Za-z0-9._-]{0,200}")
 _Partitions = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 _PATH_IN_ERROR = re.compile(r" - at `\$[^`]*`$")
 
@@ -41,8 +41,14 @@ _PATH_IN_ERROR = re.compile(r" - at `\$[^`]*`$")
 class TopicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`prefix` begins every topic's name; `partitions` is the number that the partitioned topics have."""
 
-    prefix: _Prefix = DEFAULT_PREFIX
+    prefix: str = DEFAULT_PREFIX
     partitions: _Partitions = DEFAULT_PARTITIONS
+
+    def __post_init__(self) -> None:
+        if not _PREFIX.fullmatch(self.prefix):
+            raise ValueError(
+                f"topics.prefix {self.prefix!r} must be letters, digits, '.', '_' and '-' only, 200 at most"
+            )
 
     @property
     def names(self) -> TopicNames:

@@ -141,8 +141,8 @@ def test_variables_that_kubernetes_makes_for_services_are_no_settings() -> None:
         ("[topics]\npartitions = '4'", "topics.partitions = '4' can't be used: expected `int`, got `str`."),
         ("[topics]\npartitions = true", "topics.partitions = 'True' can't be used: expected `int`, got `bool`."),
         ("[topics]\npartitions = 0", "topics.partitions = '0' can't be used: expected `int` >= 1."),
-        ("[topics]\nprefix = 'a b'", "topics.prefix = 'a b' can't be used: expected `str` matching regex"),
-        ("[topics]\nprefix = 'a\\n'", "topics.prefix"),
+        ("[topics]\nprefix = 'a b'", "topics.prefix 'a b' must be letters, digits, '.', '_' and '-' only"),
+        ('[topics]\nprefix = "a\\n"', r"topics.prefix 'a\n' must be letters"),
         ("topics = 4", "topics is a table: write [topics] and settings under it."),
         ("[kafka]\nsecurity = 4", "kafka.security is a table: write [kafka.security] and settings under it."),
         ("[worker.windows]\nhop_seconds = nan", "worker.windows.hop_seconds = 'nan' can't be used: a finite number"),
@@ -200,7 +200,7 @@ def test_a_mistake_in_a_variable_is_one_sentence_with_its_name(variable: str, te
 
 def test_a_mistake_in_a_flag_is_one_sentence_with_its_name() -> None:
     assert refusal(bootstrap="a b").startswith("--bootstrap: 'a b' in bootstrap 'a b' is no address of a broker")
-    assert refusal(prefix="a b").startswith("--prefix: topics.prefix = 'a b' can't be used")
+    assert refusal(prefix="a b").startswith("--prefix: topics.prefix 'a b' must be letters")
 
 
 def test_a_file_that_can_not_be_read_is_named_with_the_reason(tmp_path: Path) -> None:

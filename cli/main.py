@@ -1,0 +1,63 @@
+"""The command `pulsetrain`: its commands, and what becomes of their errors."""
+
+import sys
+
+import typer
+
+from pulsetrain.cli.commands.agent import agent
+from pulsetrain.cli.commands.kafka import kafka
+from pulsetrain.cli.commands.label import label
+from pulsetrain.cli.commands.tail import tail
+from pulsetrain.cli.commands.topics import topics
+from pulsetrain.cli.commands.version import version
+from pulsetrain.cli.commands.worker import worker
+
+# By name, because importing the packages that define them would make every start slow.
+EXIT_CODES = {
+    "pulsetrain.cli.errors.ConfigError": 2,
+    "pulsetrain.schemas.kafka.settings.SettingsError": 2,
+    "pulsetrain.streams.features.errors.FeatureError": 2,
+    "pulsetrain.agents.errors.AgentError": 1,
+    "pulsetrain.cli.brokers.errors.BrokerError": 1,
+    "pulsetrain.cli.errors.CliError": 1,
+    "pulsetrain.models.errors.ModelError": 1,
+    "pulsetrain.schemas.errors.SchemaError": 1,
+    "pulsetrain.streams.errors.StreamError": 1,
+}
+
+app = typer.Typer(
+    name="pulsetrain",
+    help="Streaming health analytics for distributed ML training, on Kafka.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments, 130 ended with Ctrl-C.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for command in (agent, worker, label, tail, kafka, version):
+    app.command()(command)
+app.add_typer(topics, name="topics")
+
+
+def main() -> None:
+    """Run the command line of this process; an error that we know is one sentence and an exit code."""
+    try:
+        app()
+    except Exception as error:
+        code = exit_code(error)
+        if code is None:
+            raise
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(code)
+
+
+def exit_code(error: Exception) -> int | None:
+    """1 for a failure, 2 for a wrong configuration; None for what no package of ours raises on purpose."""
+    for kind in type(error).__mro__:
+        if code := EXIT_CODES.get(f"{kind.__module__}.{kind.__qualname__}"):
+            return code
+    return None
+
+
+if __name__ == "__main__":
+    main()
