@@ -1,0 +1,114 @@
+"""Which features are computed, in which order."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.streams.features.batch import Batch
+from pulsetrain.streams.features.errors import FeatureError
+from pulsetrain.streams.features.fallback import tsfresh_step
+from pulsetrain.streams.features.kernels import KERNELS, Kernel
+from pulsetrain.streams.features.names import feature_suffix
+from pulsetrain.streams.features.plan import Step
+
+ParameterSet = Mapping[str, object]
+FcParameters = Mapping[str, Sequence[ParameterSet] | None]
+"""tsfresh's ``fc_parameters``: a calculator's name to its sets of parameters, None where it takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """An ordered set of features, the same for every series."""
+
+    suffixes: tuple[str, ...]
+    """tsfresh's column names without the kind, in the order of `extract`'s columns."""
+    plan: tuple[Step, ...]
+    """How they are computed, in the same order."""
+
+    @classmethod
+    def from_fc_parameters(cls, fc_parameters: FcParameters) -> "FeatureSet":
+        """Resolve a tsfresh ``fc_parameters`` dict; columns keep its order.
+
+        Kernels serve what they cover, tsfresh's own calculators the rest. Calculators that need the samples'
+        times are left out with a warning in the log, as tsfresh does. Functions as keys are not taken: a
+        feature set comes from a configuration file and its names travel with the model.
+
+        Raises FeatureError for an unknown calculator, parameters it refuses, a feature named twice, or none.
+        """
+        if not isinstance(fc_parameters, Mapping):
+            raise FeatureError(f"a feature set is a mapping of calculators to parameters, not {fc_parameters!r}")
+        plan = tuple(
+            step
+            for calculator, parameters in fc_parameters.items()
+            for step in _steps(calculator, _parameter_sets(calculator, parameters))
+        )
+        suffixes = tuple(suffix for step in plan for suffix in step.suffixes)
+        if not suffixes:
+            raise FeatureError("the feature set names no feature; give at least one calculator")
+        if repeated := [suffix for suffix, count in Counter(suffixes).items() if count > 1]:
+            raise FeatureError(f"the feature set names {', '.join(repeated)} more than once; remove the repetition")
+        return cls(suffixes, plan)
+
+
+def _parameter_sets(calculator: object, parameters: object) -> list[ParameterSet]:
+    """Check the shape of one entry and copy it; a calculator without parameters gets one empty set."""
+    if not isinstance(calculator, str):
+        raise FeatureError(f"a feature calculator is given by its name in tsfresh, not by {calculator!r}")
+    if parameters is None:
+        return [{}]
+    if not isinstance(parameters, Sequence) or not all(isinstance(entry, Mapping) for entry in parameters):
+        raise FeatureError(f"{calculator}: parameters are a list of mappings or None, not {parameters!r}")
+    return deepcopy(list(parameters)) or [{}]
+
+
+def _steps(calculator: str, parameter_sets: Sequence[ParameterSet]) -> Iterable[Step]:
+    """One step a feature with a kernel; neighbours without one share a step."""
+    for kernel, group in groupby(parameter_sets, lambda parameters: _kernel_for(calculator, parameters)):
+        if kernel:
+            for parameters in group:
+                yield _kernel_step(calculator, kernel, parameters)
+        elif step := tsfresh_step(calculator, list(group)):
+            yield step
+
+
+def _kernel_for(calculator: str, parameters: ParameterSet) -> Kernel | None:
+    """Find the kernel for these parameters, None if tsfresh is to serve them."""
+    kernel = KERNELS.get(calculator)
+    if kernel is None or kernel.covers(parameters):
+        return kernel
+    if kernel.is_partial:
+        return None
+    raise FeatureError(f"{calculator} takes {kernel.usage}, not {dict(parameters)}; correct the feature set")
+
+
+def _kernel_step(calculator: str, kernel: Kernel, parameters: ParameterSet) -> Step:
+    def compute(batch: Batch) -> FloatArray:
+        return kernel.compute(batch, **parameters)[:, None]
+
+    return Step((feature_suffix(calculator, parameters),), compute)
+
+
+DEFAULT_FC_PARAMETERS: Final[FcParameters] = {
+    "mean": None,
+    "variance": None,
+    "standard_deviation": None,
+    "autocorrelation": [{"lag": 1}, {"lag": 5}],
+    "c3": [{"lag": 3}],
+    "minimum": None,
+    "maximum": None,
+    "median": None,
+    "quantile": [{"q": 0.1}, {"q": 0.9}],
+    "linear_trend": [{"attr": "slope"}],
+    "mean_abs_change": None,
+    "cid_ce": [{"normalize": False}, {"normalize": True}],
+    "abs_energy": None,
+    "skewness": None,
+    "kurtosis": None,
+}
+"""Level, spread, shape, memory and movement of a metric in 18 features, all with a kernel."""
+
+DEFAULT_FEATURE_SET: Final = FeatureSet.from_fc_parameters(DEFAULT_FC_PARAMETERS)

@@ -1,0 +1,46 @@
+"""Batches of series of the kinds that break careless numerics."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from pulsetrain.schemas.arrays import FloatArray
+
+_LENGTHS = st.one_of(st.integers(1, 10), st.integers(11, 64))
+# Six decimals keep the fourth power of a deviation inside the range of a double.
+_NUMBERS = st.floats(-1e9, 1e9).map(lambda number: round(number, 6))
+_SEEDS = st.integers(0, 2**32 - 1)
+
+
+def _constant(length: int) -> st.SearchStrategy[FloatArray]:
+    return st.one_of(_NUMBERS, st.sampled_from([0.1, -1 / 3, 1e12 + 0.1])).map(lambda level: np.full(length, level))
+
+
+def _ramp(length: int) -> st.SearchStrategy[FloatArray]:
+    steps = st.floats(-1e3, 1e3).map(lambda step: round(step, 6))
+    return st.builds(lambda start, step: start + step * np.arange(length), _NUMBERS, steps)
+
+
+def _offset_noise(length: int) -> st.SearchStrategy[FloatArray]:
+    def build(offset: float, spread: float, seed: int) -> FloatArray:
+        return offset + spread * np.random.default_rng(seed).normal(size=length)
+
+    offsets = st.sampled_from([0.0, 1e3, 1e9, -1e11, 1e12])
+    return st.builds(build, offsets, st.sampled_from([1e-9, 1e-3, 1.0, 1e4]), _SEEDS)
+
+
+def _integers(length: int) -> st.SearchStrategy[FloatArray]:
+    numbers = st.one_of(st.integers(-3, 3), st.integers(0, 2**40))
+    return st.lists(numbers, min_size=length, max_size=length).map(lambda values: np.array(values, np.float64))
+
+
+def _anything(length: int) -> st.SearchStrategy[FloatArray]:
+    return st.lists(_NUMBERS, min_size=length, max_size=length).map(lambda values: np.array(values, np.float64))
+
+
+def _series(length: int) -> st.SearchStrategy[FloatArray]:
+    return st.one_of(_constant(length), _ramp(length), _offset_noise(length), _integers(length), _anything(length))
+
+
+def batches(max_series: int = 4) -> st.SearchStrategy[FloatArray]:
+    """Draw values of shape (series, samples): 1 to `max_series` finite series of one length from 1 to 64."""
+    return _LENGTHS.flatmap(lambda length: st.lists(_series(length), min_size=1, max_size=max_series)).map(np.stack)
