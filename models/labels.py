@@ -123,7 +123,9 @@ class LabelBook:
     def restore(self, episodes: Iterable[LabelledEpisode]) -> None:
         """Takes up what a model has learned from, whose anomalies may no longer be on their topic."""
         for episode in episodes:
-            self._restored[episode.id] = episode
+            earlier = self._restored.get(episode.id)
+            if earlier is None or earlier.end_ns <= episode.end_ns:
+                self._restored[episode.id] = episode
             self.add(episode.label)
 
     def episodes(self) -> tuple[LabelledEpisode, ...]:

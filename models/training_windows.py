@@ -149,6 +149,15 @@ class TrainingWindows:
         ends = [row.end_ns for row in self._normal(kind)]
         return TimeSpan(min(ends), max(ends), len(ends)) if ends else None
 
+    def covered_ns(self, kind: str, slot_ns: int) -> int:
+        """How much event time normal windows of a kind cover, in slots of which at least one window ends in each."""
+        return len({row.end_ns // slot_ns for row in self._normal(kind)}) * slot_ns
+
+    def newest_end_ns(self, entity: str) -> int | None:
+        """End of the newest window of an entity; None where there is none."""
+        rows = self._kinds.get(entity_kind(entity), {}).values()
+        return max((row.end_ns for row in rows if row.entity == entity), default=None)
+
     def matrix(self, kind: str, start_ns: int, end_ns: int) -> TrainingMatrix:
         """Normal windows of a kind that end in start_ns .. end_ns, an even sample of at most `max_rows` of them.
 

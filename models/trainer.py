@@ -1,0 +1,314 @@
+"""When to train what: a state machine over windows, anomalies, labels and the models topic.
+
+It decides and remembers; it does not train (`training_task.execute` does, off the event loop) and does not publish.
+Time is event time, except for the short wait for further labels.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pulsetrain.models.errors import ModelRejectedError
+from pulsetrain.models.labels import LabelBook, LabelledEpisode, LabelOutcome
+from pulsetrain.models.release import Release, tombstone_keys, updated_pointer
+from pulsetrain.models.trainer_state import TrainerState, decode_trainer_state
+from pulsetrain.models.training_task import (
+    EpisodeWindows,
+    Refused,
+    TrainerSettings,
+    TrainingReason,
+    TrainingTask,
+)
+from pulsetrain.models.training_windows import TrainingMatrix, TrainingWindows, entity_kind
+from pulsetrain.schemas.anomaly import Anomaly
+from pulsetrain.schemas.feature_window import FeatureWindow
+from pulsetrain.schemas.label import Label, LabelVerdict
+from pulsetrain.schemas.model_release import KEPT_VERSIONS, ModelManifest, ModelPointer
+
+NS = 1_000_000_000
+
+HISTORY_WARM_UPS = 6
+"""How far back windows count as normal, in warm-up times: room for a warm-up that is interrupted."""
+
+ANOMALOUS_SPAN_NS = 7 * 24 * 3600 * NS
+"""How long the windows of an anomaly wait for a label: as long as the features topic keeps them."""
+
+FUTURE_LIMIT_NS = 600 * NS
+"""A window that ends so far ahead of the clock does not move event time."""
+
+MIN_WARM_UP_WINDOWS = 50
+WARM_UP_SLOTS = 20
+RETRY_SHARE = 4
+"""After a refused warm-up the next one waits for this fraction of the warm-up time."""
+
+LABEL_QUIET_NS = 2 * NS
+LABEL_PATIENCE_NS = 30 * NS
+"""Labels that come one upon another are learned together, but none waits longer than this for the next."""
+
+LATE_WINDOWS_NS = 60 * NS
+"""After so much more event time the windows of an episode are taken as they are, also where some never came."""
+
+Learned = tuple[LabelVerdict, int]
+"""What a training made of an episode: its verdict, and up to which end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """What makes a published release the one that scores: the new pointer, then the keys that may be deleted."""
+
+    pointer: ModelPointer
+    tombstone_keys: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Model:
+    """What is known of one model. `considered` is what a refused training could not learn from."""
+
+    highest_version: int = 0
+    pointer: ModelPointer | None = None
+    manifests: dict[int, ModelManifest] = field(default_factory=dict)
+    states: dict[int, TrainerState] = field(default_factory=dict)
+    considered: dict[str, Learned] = field(default_factory=dict)
+    retry_from_ns: int = 0
+    first_label_ns: int | None = None
+    newest_label_ns: int = 0
+
+    def base(self) -> TrainerState | None:
+        """The state to learn on from: that of the newest version that the pointer names and whose state is sound."""
+        named = {release.version for release in self.pointer.releases} if self.pointer else set()
+        usable = named & set(self.states)
+        return self.states[max(usable)] if usable else None
+
+
+class Trainer:
+    """Fed with what the stream brings, it says when a training is due.
+
+    Args:
+        settings: how models are learned.
+        clock: Unix time in nanoseconds; it dates releases and bounds event time, and decides nothing else than how
+            long labels wait for each other.
+
+    After a start, feed it the models topic, then the features, then the anomalies, then the labels, each to its end,
+    before `due` is asked: a label needs its anomaly. One training runs at a time: after `due` gave a task, exactly one
+    of `published`, `refused` and `abandoned` is called for it.
+    """
+
+    def __init__(self, settings: TrainerSettings, clock: Callable[[], int]) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._windows = TrainingWindows(HISTORY_WARM_UPS * settings.warm_up_ns, ANOMALOUS_SPAN_NS)
+        self._book = LabelBook()
+        self._models: dict[str, _Model] = {}
+        self._event_time_ns = 0
+        self._running: TrainingTask | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The entity kinds of which windows were seen: each has a model of that name, or is to get one."""
+        return self._windows.kinds
+
+    def add_window(self, window: FeatureWindow) -> bool:
+        """Takes a window; False where it is no training data."""
+        if window.end_ns - window.start_ns != self._settings.window_ns or not self.observe_event_time(window.end_ns):
+            return False
+        return self._windows.add(window)
+
+    def observe_event_time(self, window_end_ns: int) -> bool:
+        """Takes the end of a window that was seen; False where it lies too far ahead of the clock to be true."""
+        if window_end_ns > self._clock() + FUTURE_LIMIT_NS:
+            return False
+        self._event_time_ns = max(self._event_time_ns, window_end_ns)
+        return True
+
+    def observe_anomaly(self, anomaly: Anomaly) -> None:
+        """Takes a revision of an anomaly; until someone calls it a false positive, its windows are not normal."""
+        known = self._book.observe(anomaly)
+        if known is None:
+            return
+        self._mark(known.entity, known.first_end_ns, known.last_end_ns, self._book.episode(known.id))
+
+    def add_label(self, label: Label) -> LabelOutcome:
+        """Takes a label; one of an unknown anomaly belongs to the dead letters."""
+        outcome = self._book.add(label)
+        episode = self._book.episode(label.anomaly_id)
+        if outcome is LabelOutcome.ACCEPTED and episode is not None:
+            self._mark(episode.entity, episode.start_ns, episode.end_ns, episode)
+            model = self._model(entity_kind(episode.entity))
+            model.newest_label_ns = self._clock()
+            if model.first_label_ns is None:
+                model.first_label_ns = model.newest_label_ns
+        return outcome
+
+    def observe_version(self, name: str, version: int) -> None:
+        """Takes note of a version on the models topic, so that its number is not used again."""
+        model = self._model(name)
+        model.highest_version = max(model.highest_version, version)
+
+    def observe_pointer(self, pointer: ModelPointer) -> None:
+        """Takes the pointer of a model."""
+        model = self._model(pointer.name)
+        model.pointer = pointer
+        for release in pointer.releases:
+            self.observe_version(pointer.name, release.version)
+
+    def observe_release(self, release: Release) -> str | None:
+        """Takes a release from which training may go on; returns why its state is of no use, if it is not."""
+        manifest = release.manifest
+        self.observe_version(manifest.name, manifest.version)
+        model = self._model(manifest.name)
+        model.manifests[manifest.version] = manifest
+        try:
+            state = decode_trainer_state(release.state)
+        except ModelRejectedError as error:
+            return f"training can't go on from version {manifest.version} of model {manifest.name}: {error}"
+        model.states[manifest.version] = state
+        for version in sorted(model.states)[: -(KEPT_VERSIONS + 1)]:
+            del model.states[version]
+        self._book.restore(learned.episode for learned in state.learned.values())
+        for episode in self._book.episodes():
+            if episode.id in state.learned:
+                self._mark(episode.entity, episode.start_ns, episode.end_ns, episode)
+        return None
+
+    def warm_up_share(self, name: str) -> float:
+        """How much of its warm-up a model has behind it, 0 to 1; 1 where it has been trained."""
+        if self._model(name).base() is not None:
+            return 1.0
+        span = self._windows.normal_span(name)
+        if span is None:
+            return 0.0
+        slot_ns = max(self._settings.warm_up_ns // WARM_UP_SLOTS, self._settings.hop_ns)
+        covered_ns = min(span.length_ns, self._windows.covered_ns(name, slot_ns))
+        return min(1.0, covered_ns / self._settings.warm_up_ns, span.windows / MIN_WARM_UP_WINDOWS)
+
+    def due(self) -> TrainingTask | None:
+        """The training to run now; None where nothing is to be learned yet, or while one is running."""
+        if self._running is not None:
+            return None
+        due = (self._due(name) for name in self._windows.kinds)
+        self._running = next((task for task in due if task is not None), None)
+        return self._running
+
+    def activation(self, release: Release) -> Activation:
+        """What to publish once a release's records are confirmed: it scores from a moment that no worker has reached.
+
+        Raises:
+            ReleaseError: a newer version was published meanwhile.
+        """
+        name = release.manifest.name
+        model = self._model(name)
+        effective_from_ns = self._event_time_ns + self._settings.activation_delay_ns
+        pointer, expired = updated_pointer(name, model.pointer, release.manifest.version, effective_from_ns)
+        manifests = [model.manifests[version] for version in expired if version in model.manifests]
+        return Activation(pointer, tuple(key for manifest in manifests for key in tombstone_keys(manifest)))
+
+    def published(self, release: Release, pointer: ModelPointer) -> None:
+        """The running training's release and pointer are on the topic."""
+        self._running = None
+        self.observe_pointer(pointer)
+        self.observe_release(release)
+        model = self._model(pointer.name)
+        model.considered.clear()
+        for version in set(model.manifests) - {named.version for named in pointer.releases}:
+            del model.manifests[version]
+
+    def refused(self, refusal: Refused) -> None:
+        """The running training gave nothing: it is tried again only with other labels, or with more windows."""
+        task, self._running = self._running, None
+        model = self._model(refusal.name)
+        model.retry_from_ns = self._event_time_ns + self._settings.warm_up_ns // RETRY_SHARE
+        if task is not None:
+            model.considered.update((each.episode.id, _made_of(each.episode)) for each in task.episodes)
+
+    def abandoned(self) -> None:
+        """The running training ended for a reason that is not in its data, e.g. Kafka was away: it is due again."""
+        task, self._running = self._running, None
+        if task is not None:
+            # Some records of it may be on the topic already.
+            self.observe_version(task.name, task.version)
+
+    def _model(self, name: str) -> _Model:
+        return self._models.setdefault(name, _Model())
+
+    def _mark(self, entity: str, start_ns: int, end_ns: int, episode: LabelledEpisode | None) -> None:
+        """Keeps an episode's windows apart; those of a false positive are normal once a model has learned from them."""
+        is_normal = False
+        if episode is not None and episode.label.verdict is LabelVerdict.FALSE_POSITIVE:
+            is_normal = self._made_of(self._model(entity_kind(entity))).get(episode.id) == _made_of(episode)
+        if is_normal:
+            self._windows.mark_normal(entity, start_ns)
+        else:
+            self._windows.mark_anomalous(entity, start_ns, end_ns)
+
+    def _due(self, name: str) -> TrainingTask | None:
+        model = self._model(name)
+        base = model.base()
+        episodes = [each for each in self._book.episodes() if entity_kind(each.entity) == name]
+        if base is None:
+            if self.warm_up_share(name) < 1 or self._event_time_ns < model.retry_from_ns:
+                return None
+            reason = TrainingReason.WARM_UP
+            ready = [each for each in episodes if self._has_windows(each)]
+        else:
+            is_new = {each.id for each in episodes if self._teaches(model, each) and self._has_windows(each)}
+            ready = [each for each in episodes if each.id in is_new or each.id in base.learned]
+            if not is_new or self._waits_for_labels(model) or not _can_excuse(base, ready):
+                return None
+            reason = TrainingReason.LABELS
+        model.first_label_ns = None
+        end_ns = self._event_time_ns
+        start_ns = end_ns - self._settings.warm_up_ns if base else 0
+        return TrainingTask(
+            name=name,
+            version=model.highest_version + 1,
+            reason=reason,
+            created_ns=self._clock(),
+            settings=self._settings,
+            normal=self._windows.matrix(name, start_ns, end_ns),
+            base=base,
+            episodes=tuple(EpisodeWindows(each, self._windows_of(each)) for each in ready),
+        )
+
+    def _waits_for_labels(self, model: _Model) -> bool:
+        """Whether another label may follow within a moment."""
+        if model.first_label_ns is None:
+            return False
+        now_ns = self._clock()
+        is_quiet = now_ns - model.newest_label_ns >= LABEL_QUIET_NS
+        return not is_quiet and now_ns - model.first_label_ns < LABEL_PATIENCE_NS
+
+    def _teaches(self, model: _Model, episode: LabelledEpisode) -> bool:
+        """Whether the episode says something that the newest training did not know."""
+        made = self._made_of(model).get(episode.id)
+        if made is None:
+            return True
+        verdict, end_ns = made
+        return verdict is not episode.label.verdict or (episode.is_settled and episode.end_ns > end_ns)
+
+    @staticmethod
+    def _made_of(model: _Model) -> dict[str, Learned]:
+        base = model.base()
+        learned = {each.episode.id: _made_of(each.episode) for each in base.learned.values()} if base else {}
+        return learned | model.considered
+
+    def _has_windows(self, episode: LabelledEpisode) -> bool:
+        """Whether the windows of an episode have arrived, or had time enough to."""
+        # A window that holds a short missed fault may end almost a window after it.
+        last_end_ns = episode.end_ns + (self._settings.window_ns if episode.is_missed_fault else 0)
+        newest_ns = self._windows.newest_end_ns(episode.entity)
+        if newest_ns is not None and newest_ns + self._settings.hop_ns > last_end_ns:
+            return True
+        return self._event_time_ns >= last_end_ns + LATE_WINDOWS_NS
+
+    def _windows_of(self, episode: LabelledEpisode) -> TrainingMatrix:
+        find = self._windows.windows_during if episode.is_missed_fault else self._windows.windows_of
+        return find(episode.entity, episode.start_ns, episode.end_ns)
+
+
+def _made_of(episode: LabelledEpisode) -> Learned:
+    return episode.label.verdict, episode.end_ns
+
+
+def _can_excuse(base: TrainerState, episodes: Sequence[LabelledEpisode]) -> bool:
+    """Whether there is or was something that an operator called a false positive."""
+    benign = (each for each in episodes if each.label.verdict is LabelVerdict.FALSE_POSITIVE)
+    return base.model.benign.profiles > 0 or any(benign)
