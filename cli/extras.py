@@ -1,5 +1,6 @@
 """What an optional part of the installation brings."""
 
+import sys
 from importlib.util import find_spec
 
 from pulsetrain.cli.errors import CliError
@@ -11,7 +12,8 @@ def require_extra(extra: str, *modules: str) -> None:
     Raises:
         CliError: one of its modules is missing; the message says how to install them.
     """
-    missing = [module for module in modules if find_spec(module) is None]
+    # A module that is loaded may have no spec (faust replaces itself by a lazy one).
+    missing = [module for module in modules if module not in sys.modules and find_spec(module) is None]
     if missing:
         raise CliError(
             f"This command needs more packages ({', '.join(missing)} not found): "

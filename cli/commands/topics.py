@@ -43,7 +43,7 @@ def create(
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from pulsetrain.cli.topics import BROKER_DEFAULT_REPLICATION, TopicState, create_topics
     from pulsetrain.schemas.kafka import wait_for_broker
@@ -56,7 +56,7 @@ def create(
         settings.topics.partitions,
         replication_factor or BROKER_DEFAULT_REPLICATION,
     )
-    table = Table("topic", "partitions", "kept", "", box=SIMPLE_HEAD)
+    table = Table(Column("topic", no_wrap=True), "partitions", "kept", "", box=SIMPLE_HEAD)
     for outcome in outcomes:
         table.add_row(outcome.name, str(outcome.partitions), _kept(outcome.topic), outcome.state)
     Console().print(table)
@@ -78,14 +78,14 @@ def list_(config: ConfigOption = None, bootstrap: BootstrapOption = None, prefix
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from pulsetrain.cli.topics import existing_partitions
     from pulsetrain.schemas.kafka import wait_for_broker
 
     settings = configuration(config, bootstrap, prefix)
     wait_for_broker(settings.kafka, say, give_up_after_seconds=_PATIENCE_SECONDS)
-    table = Table("topic", "partitions", "key", "value", "kept", box=SIMPLE_HEAD)
+    table = Table(Column("topic", no_wrap=True), "partitions", "key", "value", "kept", box=SIMPLE_HEAD)
     for topic, count in existing_partitions(settings.kafka, settings.topics.prefix).items():
         name = topic.full_name(settings.topics.prefix)
         table.add_row(name, str(count or "missing"), topic.key, topic.value, _kept(topic))
