@@ -72,10 +72,10 @@ class _Model:
     first_label_ns: int | None = None
     newest_label_ns: int = 0
 
-    def base(self) -> TrainerState | None:
-        """The state to learn on from: that of the newest version that the pointer names and whose state is sound."""
+    def base(self, window_ns: int) -> TrainerState | None:
+        """The state to learn on from: the newest one that the pointer names, of windows of the length in use."""
         named = {release.version for release in self.pointer.releases} if self.pointer else set()
-        usable = named & set(self.states)
+        usable = [version for version in named & set(self.states) if self.states[version].model.window_ns == window_ns]
         return self.states[max(usable)] if usable else None
 
 
@@ -149,6 +149,7 @@ class Trainer:
         model.pointer = pointer
         for release in pointer.releases:
             self.observe_version(pointer.name, release.version)
+        self._mark_learned(pointer.name)
 
     def observe_release(self, release: Release) -> str | None:
         """Takes a release from which training may go on; returns why its state is of no use, if it is not."""
@@ -164,14 +165,12 @@ class Trainer:
         for version in sorted(model.states)[: -(KEPT_VERSIONS + 1)]:
             del model.states[version]
         self._book.restore(learned.episode for learned in state.learned.values())
-        for episode in self._book.episodes():
-            if episode.id in state.learned:
-                self._mark(episode.entity, episode.start_ns, episode.end_ns, episode)
+        self._mark_learned(manifest.name)
         return None
 
     def warm_up_share(self, name: str) -> float:
         """How much of its warm-up a model has behind it, 0 to 1; 1 where it has been trained."""
-        if self._model(name).base() is not None:
+        if self._base(name) is not None:
             return 1.0
         span = self._windows.normal_span(name)
         if span is None:
@@ -229,11 +228,19 @@ class Trainer:
     def _model(self, name: str) -> _Model:
         return self._models.setdefault(name, _Model())
 
+    def _base(self, name: str) -> TrainerState | None:
+        return self._model(name).base(self._settings.window_ns)
+
+    def _mark_learned(self, name: str) -> None:
+        for episode in self._book.episodes():
+            if entity_kind(episode.entity) == name:
+                self._mark(episode.entity, episode.start_ns, episode.end_ns, episode)
+
     def _mark(self, entity: str, start_ns: int, end_ns: int, episode: LabelledEpisode | None) -> None:
         """Keeps an episode's windows apart; those of a false positive are normal once a model has learned from them."""
         is_normal = False
         if episode is not None and episode.label.verdict is LabelVerdict.FALSE_POSITIVE:
-            is_normal = self._made_of(self._model(entity_kind(entity))).get(episode.id) == _made_of(episode)
+            is_normal = self._made_of(entity_kind(entity)).get(episode.id) == _made_of(episode)
         if is_normal:
             self._windows.mark_normal(entity, start_ns)
         else:
@@ -241,7 +248,7 @@ class Trainer:
 
     def _due(self, name: str) -> TrainingTask | None:
         model = self._model(name)
-        base = model.base()
+        base = self._base(name)
         episodes = [each for each in self._book.episodes() if entity_kind(each.entity) == name]
         if base is None:
             if self.warm_up_share(name) < 1 or self._event_time_ns < model.retry_from_ns:
@@ -249,11 +256,15 @@ class Trainer:
             reason = TrainingReason.WARM_UP
             ready = [each for each in episodes if self._has_windows(each)]
         else:
-            is_new = {each.id for each in episodes if self._teaches(model, each) and self._has_windows(each)}
-            ready = [each for each in episodes if each.id in is_new or each.id in base.learned]
-            if not is_new or self._waits_for_labels(model) or not _can_excuse(base, ready):
+            made = self._made_of(name)
+            new = [each for each in episodes if _teaches(made.get(each.id), each)]
+            if not new or self._waits_for_labels(model) or not _can_excuse(base, episodes):
                 return None
             reason = TrainingReason.LABELS
+            waiting = {each.id for each in new if not self._has_windows(each)}
+            if len(waiting) == len(new):
+                return None
+            ready = [each for each in episodes if each.id not in waiting or each.id in base.learned]
         model.first_label_ns = None
         end_ns = self._event_time_ns
         start_ns = end_ns - self._settings.warm_up_ns if base else 0
@@ -276,19 +287,11 @@ class Trainer:
         is_quiet = now_ns - model.newest_label_ns >= LABEL_QUIET_NS
         return not is_quiet and now_ns - model.first_label_ns < LABEL_PATIENCE_NS
 
-    def _teaches(self, model: _Model, episode: LabelledEpisode) -> bool:
-        """Whether the episode says something that the newest training did not know."""
-        made = self._made_of(model).get(episode.id)
-        if made is None:
-            return True
-        verdict, end_ns = made
-        return verdict is not episode.label.verdict or (episode.is_settled and episode.end_ns > end_ns)
-
-    @staticmethod
-    def _made_of(model: _Model) -> dict[str, Learned]:
-        base = model.base()
+    def _made_of(self, name: str) -> dict[str, Learned]:
+        """What trainings made of the episodes that they knew."""
+        base = self._base(name)
         learned = {each.episode.id: _made_of(each.episode) for each in base.learned.values()} if base else {}
-        return learned | model.considered
+        return learned | self._model(name).considered
 
     def _has_windows(self, episode: LabelledEpisode) -> bool:
         """Whether the windows of an episode have arrived, or had time enough to."""
@@ -306,6 +309,14 @@ class Trainer:
 
 def _made_of(episode: LabelledEpisode) -> Learned:
     return episode.label.verdict, episode.end_ns
+
+
+def _teaches(made: Learned | None, episode: LabelledEpisode) -> bool:
+    """Whether the episode says something that was not `made` of it before."""
+    if made is None:
+        return True
+    verdict, end_ns = made
+    return verdict is not episode.label.verdict or (episode.is_settled and episode.end_ns > end_ns)
 
 
 def _can_excuse(base: TrainerState, episodes: Sequence[LabelledEpisode]) -> bool:

@@ -21,12 +21,12 @@ class OrderedAcks:
     """
 
     def __init__(self, on_failure: Callable[[BaseException], None]) -> None:
-        self._held: deque[EventT] = deque()
+        self._held: deque[EventT[bytes]] = deque()
         self._pending: deque[tuple[int | None, Confirmation]] = deque()
         self._on_failure = on_failure
         self._closed = False
 
-    def hold(self, event: EventT) -> None:
+    def hold(self, event: EventT[bytes]) -> None:
         """Takes the next message, in order of offsets."""
         self._held.append(event)
 

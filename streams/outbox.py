@@ -1,10 +1,12 @@
 """What a stage sends: records, dead letters and status messages, each with a confirmation to wait for."""
 
 import asyncio
+import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import faust
@@ -14,6 +16,8 @@ from pulsetrain.schemas.dead_letter import Position, dead_letter_headers
 from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.status import Severity, Status, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
+
+_log = logging.getLogger(__name__)
 
 Confirmation = asyncio.Future[Any]
 
@@ -37,6 +41,7 @@ class Outbox:
 
     async def dead_letter(self, message: Message, reason: str) -> Confirmation:
         """Queues the message's own bytes for the dead-letter topic, with its position and the reason."""
+        _log.warning("dead letter: %s[%d] offset %d: %s", message.topic, message.partition, message.offset, reason)
         position = Position(message.topic, message.partition, message.offset)
         return await self.send(
             self._topics.dead_letter,
@@ -51,7 +56,7 @@ class Outbox:
         severity: Severity,
         text: str,
         entity: str | None = None,
-        **details: str | int | float | None,
+        details: Mapping[str, str | int | float | None] = MappingProxyType({}),
     ) -> Confirmation:
         """Queues a status message of this worker."""
         status = Status(
@@ -61,6 +66,6 @@ class Outbox:
             at=datetime.now(UTC),
             message=text,
             entity=entity,
-            details=details,
+            details=dict(details),
         )
         return await self.send(self._topics.status, key=self.source.encode(), value=encode_json(status))

@@ -34,9 +34,14 @@ State = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the model said of one window."""
+    """What the model said of one window.
+
+    `score` is the score of the member whose vote decides, over its threshold: above 1 the vote is for an anomaly.
+    `benign` marks a window that the vote flagged and that labels have taught the model to excuse.
+    """
 
     flagged: bool
+    benign: bool
     score: float
     votes: tuple[Vote, ...]
     evidence: tuple[Evidence, ...]
@@ -109,7 +114,7 @@ def data_quality(window: FeatureWindow, imputed_columns: int) -> DataQuality:
     present = totals[SampleCount.MEASURED] + totals[SampleCount.RESAMPLED]
 
     def share(count: int) -> float:
-        return min(max(count / expected, 0.0), 1.0)
+        return float(min(max(count / expected, 0.0), 1.0))
 
     return DataQuality(
         missing=share(totals[SampleCount.EXPECTED] - present),

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
+from importlib import import_module
 
 import faust
 
@@ -15,23 +15,18 @@ from pulsetrain.streams.faust_app import make_app
 from pulsetrain.streams.log_limits import RepeatFilter
 from pulsetrain.streams.settings import WorkerSettings
 from pulsetrain.streams.shutdown import arm_shutdown_deadline
-from pulsetrain.streams.stages import detect, features, learn
 from pulsetrain.streams.topic_check import wait_for_topics
 
-Attach = Callable[[faust.App, KafkaSettings, TopicNames, WorkerSettings], None]
-
-STAGES: dict[str, Attach] = {
-    features.STAGE: features.attach,
-    detect.STAGE: detect.attach,
-    learn.STAGE: learn.attach,
-}
+STAGES = ("features", "detect", "learn")
+"""Each is a module of `pulsetrain.streams.stages`, imported only by the worker that runs it."""
 
 
-class _StageWorker(faust.Worker):  # type: ignore[misc]
+class _StageWorker(faust.Worker):
     """Faust's worker with our deadline for shutting down."""
 
     def __init__(self, app: faust.App, shutdown_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(app, loop=loop, quiet=True, override_logging=False, redirect_stdouts=False)
+        self.spinner = None
         self._shutdown_seconds = shutdown_seconds
 
     def _on_sigint(self) -> None:
@@ -57,7 +52,7 @@ def run_stage(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topics
     wait_for_broker(kafka, _announce)
     wait_for_topics(kafka, topics, partitions, _announce)
     app = make_app(stage, kafka, topics, partitions, declare_topics=settings.declare_topics)
-    STAGES[stage](app, kafka, topics, settings)
+    import_module(f"pulsetrain.streams.stages.{stage}").attach(app, kafka, topics, settings)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:

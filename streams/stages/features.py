@@ -6,25 +6,31 @@ window survives the death of its worker without any state on disk (decision 0005
 
 import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, cast
 
 import faust
-from faust.types import TP, EventT, StreamT
-from pulsetrain.streams.extraction import feature_windows
-from pulsetrain.streams.windows import Step, WindowEngine
+from faust.types import TP, EventT, Message, StreamT
 
-from pulsetrain.schemas.errors import DecodeError
-from pulsetrain.schemas.feature_window import encode_feature_window
+from pulsetrain.schemas.errors import DecodeError, DecodeFailure
+from pulsetrain.schemas.feature_window import FeatureWindow, encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.sample_block import decode_sample_block
 from pulsetrain.schemas.status import Severity, StatusEvent
+from pulsetrain.schemas.times import utc_time
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.extraction import feature_windows
 from pulsetrain.streams.features import DEFAULT_FEATURE_SET, FeatureSet
 from pulsetrain.streams.ordered_acks import OrderedAcks
 from pulsetrain.streams.outbox import Confirmation, Outbox
+from pulsetrain.streams.recall import records_before
 from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.windows import ClosedWindow, Step, WindowEngine
 
 STAGE = "features"
+
+_MILLISECOND_NS = 1_000_000
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +47,9 @@ class _Partition:
 class FeaturesStage:
     """Runs one window engine per assigned partition."""
 
-    def __init__(self, app: faust.App, topics: TopicNames, settings: WorkerSettings) -> None:
+    def __init__(self, app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
         self._app = app
+        self._kafka = kafka
         self._topics = topics
         self._settings = settings
         self._feature_set = (
@@ -53,9 +60,9 @@ class FeaturesStage:
         self._dead_lettered = 0
         self._windows_sent = 0
 
-    async def consume(self, stream: StreamT) -> None:
+    async def consume(self, stream: StreamT[Any]) -> None:
         """Takes the samples topic message by message; never acknowledges out of order."""
-        async for event in stream.noack().events():
+        async for event in cast(faust.Stream[bytes], stream).noack().events():
             await self._take(event)
 
     async def on_revoked(self) -> None:
@@ -83,50 +90,64 @@ class FeaturesStage:
             StatusEvent.HEARTBEAT,
             Severity.INFO,
             f"{self._windows_sent} windows of {nodes} nodes sent",
-            **counts,
-            dead_lettered_messages=self._dead_lettered,
-            windows=self._windows_sent,
-            windows_open=windows_open,
-            nodes=nodes,
-            held_blocks=sum(partition.acks.held for partition in self._partitions.values()),
+            details=counts
+            | {
+                "dead_lettered_messages": self._dead_lettered,
+                "windows": self._windows_sent,
+                "windows_open": windows_open,
+                "nodes": nodes,
+                "held_blocks": sum(partition.acks.held for partition in self._partitions.values()),
+            },
         )
 
-    async def _take(self, event: EventT) -> None:
+    async def _take(self, event: EventT[bytes]) -> None:
         message = event.message
-        partition = self._partition(message.tp)
+        partition = self._partitions.get(message.tp) or await self._begin(message)
         partition.acks.hold(event)
         confirmations: list[Confirmation] = []
         try:
             block = decode_sample_block(message.value)
-            step = partition.engine.process(block, message.offset, round(message.timestamp * 1000) * 1_000_000)
-        except DecodeError as error:
+            step = partition.engine.process(block, message.offset, _milliseconds(message) * _MILLISECOND_NS)
+        except Exception as error:
+            if not isinstance(error, DecodeError):
+                _log.exception("%s[%d] offset %d", message.topic, message.partition, message.offset)
+                error = DecodeError(DecodeFailure.INVALID, f"the window engine failed on it: {error!r}")
             confirmations.append(await self._outbox.dead_letter(message, str(error)))
             self._dead_lettered += 1
-            _log.warning("dead letter: %s[%d] offset %d: %s", message.topic, message.partition, message.offset, error)
             step = partition.engine.skip(message.offset)
         partition.next_offset = message.offset + 1
         await self._emit(partition, step, confirmations)
 
     async def _emit(self, partition: _Partition, step: Step, confirmations: list[Confirmation]) -> None:
         for closed in step.windows:
-            for window in feature_windows(closed, self._feature_set):
-                confirmations.append(
-                    await self._outbox.send(
-                        self._topics.features, key=window.node.encode(), value=encode_feature_window(window)
-                    )
-                )
+            try:
+                windows = [encode_feature_window(window) for window in self._extract(closed)]
+            except Exception as error:
+                _log.exception("window of %s that ends at %d ns", closed.node, closed.end_ns)
+                text = f"the window of {closed.node} that ends at {utc_time(closed.end_ns)} has no features: {error!r}"
+                confirmations.append(await self._outbox.status(StatusEvent.WINDOW_FAILED, Severity.ERROR, text))
+                continue
+            for window in windows:
+                key = closed.node.encode()
+                confirmations.append(await self._outbox.send(self._topics.features, key=key, value=window))
                 self._windows_sent += 1
         confirmations += [
-            await self._outbox.status(report.event, report.severity, report.message, node=report.node)
+            await self._outbox.status(report.event, report.severity, report.message, details={"node": report.node})
             for report in step.events
         ]
         partition.acks.settle(step.safe_offset, confirmations)
 
-    def _partition(self, tp: TP) -> _Partition:
-        partition = self._partitions.get(tp)
-        if partition is None:
-            partition = _Partition(WindowEngine(self._settings.windows), OrderedAcks(self._stop_worker))
-            self._partitions[tp] = partition
+    def _extract(self, closed: ClosedWindow) -> list[FeatureWindow]:
+        return feature_windows(closed, self._feature_set, self._settings.windows)
+
+    async def _begin(self, message: Message) -> _Partition:
+        """Starts with the first message of an assignment: recalls what other workers read shortly before it."""
+        engine = WindowEngine(self._settings.windows)
+        partition = self._partitions[message.tp] = _Partition(engine, OrderedAcks(self._stop_worker))
+        since_ms = _milliseconds(message) - engine.recall_ns // _MILLISECOND_NS
+        async for record in records_before(self._kafka, message.topic, message.partition, message.offset, since_ms):
+            with suppress(DecodeError):  # its dead letter was sent by the worker that read it
+                engine.recall(decode_sample_block(record.value), record.timestamp * _MILLISECOND_NS)
         return partition
 
     def _stop_worker(self, failure: BaseException) -> None:
@@ -139,9 +160,14 @@ class FeaturesStage:
         self._app.add_future(self._app.crash(failure))
 
 
-def attach(app: faust.App, _kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
+def _milliseconds(message: Message) -> int:
+    """Append time: Faust gives it in seconds."""
+    return round(message.timestamp * 1000)
+
+
+def attach(app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
     """Adds the stage's agent, timers and signal handlers to the app."""
-    stage = FeaturesStage(app, topics, settings)
+    stage = FeaturesStage(app, kafka, topics, settings)
     samples = app.topic(topics.samples, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw")
     app.agent(samples, name=STAGE)(stage.consume)
     app.timer(interval=1.0)(stage.close_idle_windows)

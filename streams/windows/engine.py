@@ -21,29 +21,45 @@ from pulsetrain.streams.windows.step import NodeEvent, SampleCounts, Step
 from pulsetrain.streams.windows.times import WindowTimes
 
 RECALL_NS = 300 * NS
-"""How much append time before the committed offset a new worker should recall: librdkafka's default
-`message.timeout.ms`, after which a producer sends no block again."""
+"""librdkafka's default `message.timeout.ms`: so long after a block, its producer sends no copy of it any more."""
 
 TIMER_MARGIN_NS = 5 * NS
 """What `advance` waits beyond the idle timeout, for blocks that are appended but not fetched yet."""
 
+_MAX_ENDED_SESSIONS = 16
+
 FORGET_NS = 24 * 3600 * NS
 """Append time after which a silent node is forgotten."""
 
-_MAX_ENDED_SESSIONS = 16
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """When a session's last block was appended, and the newest tick it had sent."""
+
+    appended_ns: int
+    newest: int
 
 
 @dataclass
 class _Node:
-    """What is known of one node: its current run, when it last sent, and what has been said about it."""
+    """What is known of one node: its current run, when it last sent, and what has been said about it.
+
+    `ended_sessions` are those whose run another session ended.
+    """
 
     name: str
     appended_ns: int
     run: Run | None = None
-    ended_sessions: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_ENDED_SESSIONS))
+    ended_sessions: OrderedDict[str, _Ended] = field(default_factory=OrderedDict)
     is_silent: bool = False
     is_stuck: bool = False
     is_in_future: bool = False
+
+    def end(self, run: Run) -> None:
+        self.ended_sessions[run.session] = _Ended(self.appended_ns, run.newest)
+        self.ended_sessions.move_to_end(run.session)
+        if len(self.ended_sessions) > _MAX_ENDED_SESSIONS:
+            self.ended_sessions.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +80,8 @@ class _Held:
 class WindowEngine:
     """Windows of all nodes of one partition during one assignment.
 
-    First `recall` may be given the blocks of the last `RECALL_NS` before the committed offset; then every message
-    from there on goes to `process` or `skip`, in order of offsets.
+    First `recall` is given the blocks of the last `recall_ns` of append time before the committed offset; then every
+    message from there on goes to `process` or `skip`, in order of offsets.
     """
 
     def __init__(self, settings: WindowSettings) -> None:
@@ -95,12 +111,16 @@ class WindowEngine:
         """Windows that have started and are not emitted."""
         return sum(node.run.windows_open for node in self._active.values() if node.run is not None)
 
+    @property
+    def recall_ns(self) -> int:
+        """How much append time before the committed offset to recall."""
+        return max(RECALL_NS, self._times.idle_timeout_ns)
+
     def recall(self, block: SampleBlock, append_ns: int) -> None:
-        """Learn from a block before the committed offset which windows another worker has emitted."""
+        """Learn from a block before the committed offset which windows other workers have emitted."""
         self._move_clock(append_ns)
         if not self._is_in_future(block, append_ns):
-            node = self._seen(block.node)
-            run = self._run_of(node, block)
+            run = self._enter(self._node(block.node), block)
             if run is not None:
                 run.leave_through_newest()
         self._take_step()
@@ -112,8 +132,8 @@ class WindowEngine:
             self._quarantine(block)
             self._held.append(_Held(offset, self._clock_ns))
         else:
-            node = self._seen(block.node)
-            run = self._run_of(node, block)
+            node = self._node(block.node)
+            run = self._enter(node, block)
             last = int(block.ticks_ns[-1]) + self._times.tolerance_ns
             if run is None:
                 self.counts.late += self._received(block)
@@ -142,43 +162,59 @@ class WindowEngine:
         newest = max(int(block.ticks_ns[-1]), block.sent_until_ns or 0)
         return newest - append_ns > self._times.future_limit_ns
 
-    def _seen(self, name: str) -> _Node:
-        """The node, which has sent something usable just now."""
-        node = self._active.get(name) or self._silent.pop(name, None) or _Node(name, self._clock_ns)
-        node.appended_ns = self._clock_ns
-        node.is_in_future = False
-        if node.is_silent:
-            node.is_silent = False
-            self._say(StatusEvent.NODE_RETURNED, Severity.INFO, node, f"{name} sends samples again")
-        self._active[name] = node
-        self._active.move_to_end(name)
-        return node
+    def _node(self, name: str) -> _Node:
+        return self._active.get(name) or self._silent.get(name) or _Node(name, self._clock_ns)
 
-    def _run_of(self, node: _Node, block: SampleBlock) -> Run | None:
-        """The run that the block belongs to, made where it begins one; None for what is left of an earlier one."""
+    def _enter(self, node: _Node, block: SampleBlock) -> Run | None:
+        """The run that the block belongs to, made where it begins one; None for a leftover of an earlier session."""
         times = self._times
         first = int(block.ticks_ns[0]) + times.tolerance_ns
         last = int(block.ticks_ns[-1]) + times.tolerance_ns
         sent_until = None if block.sent_until_ns is None else block.sent_until_ns + times.tolerance_ns
         begins_run = sent_until is None or first - sent_until >= times.length_ns
         run = node.run
+        if run is not None and run.session == block.session:
+            is_copy = last < run.next or run.remembers(block.entity, block.collector, block.sequence)
+            if not begins_run or is_copy:
+                self._mark_seen(node)
+                run.extend(sent_until, last)
+                return run
+        elif run is not None and self._is_leftover(node, run, block):
+            return None
         if run is not None:
-            if run.session == block.session:
-                if not begins_run or run.remembers(block.entity, block.collector, block.sequence):
-                    run.extend(sent_until, last)
-                    return run
-                if last < run.next:
-                    return None
-            elif block.session in node.ended_sessions:
-                return None
-            else:
-                node.ended_sessions.append(run.session)
             self._emit(run.close_through(run.newest))
+            if run.session != block.session:
+                node.end(run)
         # A first tick up to the tolerance behind a grid point serves that point, so the window there is whole.
         begins_at = first - 2 * times.tolerance_ns if sent_until is None or begins_run else sent_until + 1
+        if ended := node.ended_sessions.pop(block.session, None):
+            begins_at = max(begins_at, ended.newest + 1)
         newest = last if sent_until is None else max(sent_until, last)
         node.run = Run(node.name, block.session, begins_at, newest, times)
+        self._mark_seen(node)
         return node.run
+
+    def _is_leftover(self, node: _Node, run: Run, block: SampleBlock) -> bool:
+        """Whether a block of another session than the current run's is left over from an earlier one.
+
+        It is if that session ended not long ago; unless it is newer than both, when it goes on after all.
+        """
+        ended = node.ended_sessions.get(block.session)
+        if ended is None or self._clock_ns - ended.appended_ns > self.recall_ns:
+            return False
+        last = int(block.ticks_ns[-1]) + self._times.tolerance_ns
+        return last <= max(run.newest, ended.newest)
+
+    def _mark_seen(self, node: _Node) -> None:
+        """The node has sent something usable just now."""
+        node.appended_ns = self._clock_ns
+        node.is_in_future = False
+        if node.is_silent:
+            node.is_silent = False
+            self._say(StatusEvent.NODE_RETURNED, Severity.INFO, node, f"{node.name} sends samples again")
+        self._silent.pop(node.name, None)
+        self._active[node.name] = node
+        self._active.move_to_end(node.name)
 
     def _fill(self, run: Run, block: SampleBlock, offset: int) -> None:
         """Put the block's samples where they belong, and count them."""

@@ -1,0 +1,128 @@
+"""Stage `detect`: feature windows in, anomalies out.
+
+The state of each entity lives in a table whose changelog is published when the window's offset is committed, and a
+window is acknowledged only after its verdict is confirmed: none is lost, and one that comes again is recognised.
+"""
+
+from collections import Counter
+from typing import Any
+
+import faust
+from faust.types import EventT, StreamT
+
+from pulsetrain.models.registry import LoadedModel
+from pulsetrain.models.training_windows import entity_kind
+from pulsetrain.schemas.errors import DecodeError
+from pulsetrain.schemas.feature_window import FeatureWindow, decode_feature_window
+from pulsetrain.schemas.json_record import encode_json
+from pulsetrain.schemas.kafka import KafkaSettings
+from pulsetrain.schemas.status import Severity, StatusEvent
+from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.model_feed import ModelFeed
+from pulsetrain.streams.outbox import Outbox
+from pulsetrain.streams.scoring import WindowScorer
+from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.verdicts import Judgement, is_repeated, judge
+
+STAGE = "detect"
+
+_CACHED_SCORERS = 32
+
+
+class DetectStage:
+    """Scores every window with the version that is effective at its end."""
+
+    def __init__(self, app: faust.App, kafka: KafkaSettings, topics: TopicNames) -> None:
+        self._topics = topics
+        self._outbox = Outbox(app, topics, STAGE)
+        self._models = ModelFeed(kafka, topics, self._outbox)
+        self._entities = app.Table("entities", key_type=str, value_type=dict, default=dict)
+        self._scorers: dict[str, WindowScorer] = {}
+        self._counts: Counter[str] = Counter()
+        self._not_scored: dict[str, str] = {}
+
+    async def consume(self, stream: StreamT[Any]) -> None:
+        """Takes the features topic window by window, once all models that were published are known."""
+        await self._models.caught_up()
+        async for event in stream.events():
+            await self._take(event)
+
+    async def read_models(self) -> None:
+        """Follows the models topic for as long as the worker runs."""
+        await self._models.run()
+
+    async def heartbeat(self) -> None:
+        """Reports how many windows were scored and what came of them."""
+        names = ("windows", "repeated", "scored", "not_scored", "flagged", "benign", "anomalies", "dead_lettered")
+        await self._outbox.status(
+            StatusEvent.HEARTBEAT,
+            Severity.INFO,
+            f"{self._counts['scored']} windows scored, {self._counts['flagged']} flagged",
+            details={name: self._counts[name] for name in names},
+        )
+
+    async def _take(self, event: EventT[bytes]) -> None:
+        message = event.message
+        try:
+            window = decode_feature_window(message.value)
+        except DecodeError as error:
+            await (await self._outbox.dead_letter(message, str(error)))
+            self._counts["dead_lettered"] += 1
+            return
+        self._counts["windows"] += 1
+        state = self._entities[window.entity]
+        if is_repeated(state, window):
+            self._counts["repeated"] += 1
+            return
+        judgement = await self._judge(window)
+        state, anomaly = judge(state, window, judgement)
+        if anomaly is not None:
+            confirmation = await self._outbox.send(
+                self._topics.anomalies, key=anomaly.entity.encode(), value=encode_json(anomaly)
+            )
+            await confirmation
+            self._counts["anomalies"] += 1
+        self._entities[window.entity] = state
+
+    async def _judge(self, window: FeatureWindow) -> Judgement | None:
+        loaded = self._models.registry.scorer_at(entity_kind(window.entity), window.end_ns)
+        verdict = (
+            self._scorer(loaded).judge(window) if isinstance(loaded, LoadedModel) else f"no_model: {loaded.reason}"
+        )
+        if isinstance(verdict, str):
+            self._counts["not_scored"] += 1
+            await self._report_not_scored(window, verdict)
+            return None
+        self._counts["scored"] += 1
+        self._counts["flagged"] += verdict.flagged
+        self._counts["benign"] += verdict.benign
+        self._not_scored.pop(window.entity, None)
+        return verdict
+
+    def _scorer(self, loaded: LoadedModel) -> WindowScorer:
+        version = loaded.manifest.sha256
+        if version not in self._scorers:
+            if len(self._scorers) >= _CACHED_SCORERS:
+                self._scorers.clear()
+            self._scorers[version] = WindowScorer(loaded.manifest, loaded.scorer)
+        return self._scorers[version]
+
+    async def _report_not_scored(self, window: FeatureWindow, reason: str) -> None:
+        """Says once an entity why its windows have no verdict, and again when the reason changes."""
+        kind = reason.partition(":")[0]
+        if self._not_scored.get(window.entity) != kind:
+            self._not_scored[window.entity] = kind
+            await self._outbox.status(
+                StatusEvent.NOT_SCORED, Severity.WARNING, f"not scored: {reason}", entity=window.entity
+            )
+
+
+def attach(app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
+    """Adds the stage's agent, table, task and timer to the app."""
+    stage = DetectStage(app, kafka, topics)
+    features = app.topic(
+        topics.features, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
+    )
+    app.agent(features, name=STAGE)(stage.consume)
+    app.task(stage.read_models)
+    app.timer(interval=settings.heartbeat_seconds)(stage.heartbeat)

@@ -1,0 +1,167 @@
+"""One trainer's time as the owner of the labels: it reads the topics, trains when due, and publishes."""
+
+import asyncio
+import time
+from functools import partial
+
+from aiokafka.structs import ConsumerRecord
+
+from pulsetrain.models.registry import ModelRegistry
+from pulsetrain.models.release import ReleaseError, release_records
+from pulsetrain.models.trainer import HISTORY_WARM_UPS, Trainer
+from pulsetrain.models.training_task import Refused, Trained, TrainerSettings, execute
+from pulsetrain.schemas.anomaly import Anomaly
+from pulsetrain.schemas.errors import DecodeError
+from pulsetrain.schemas.feature_window import decode_feature_window
+from pulsetrain.schemas.json_record import decode_json
+from pulsetrain.schemas.kafka import KafkaSettings
+from pulsetrain.schemas.label import Label
+from pulsetrain.schemas.model_release import ModelRecord, encode_model_record
+from pulsetrain.schemas.status import Severity, StatusEvent
+from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.log_reader import LogReader
+from pulsetrain.streams.outbox import Outbox
+from pulsetrain.streams.settings import NS, WorkerSettings
+
+_LOOK_SECONDS = 0.5
+
+
+class TrainingSession:
+    """Feeds a `Trainer` from the topics and carries out what it decides."""
+
+    def __init__(self, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings, outbox: Outbox) -> None:
+        windows, learn = settings.windows, settings.learn
+        warm_up_ns = round(learn.warm_up_seconds * NS)
+        self.trainer = Trainer(
+            TrainerSettings(
+                window_ns=round(windows.length_seconds * NS),
+                hop_ns=round(windows.hop_seconds * NS),
+                warm_up_ns=warm_up_ns,
+                activation_delay_ns=round(learn.activation_delay_seconds * NS),
+                false_alarms_per_day=learn.false_alarms_per_day,
+                max_columns=learn.max_columns,
+            ),
+            time.time_ns,
+        )
+        self._topics = topics
+        self._outbox = outbox
+        self._registry = ModelRegistry()
+        self._past_labels: list[Label] = []
+        self._kinds: set[str] = set()
+        self._caught_up = asyncio.Event()
+        reader = partial(LogReader, kafka)
+        self._readers = [
+            reader([topics.models], self._take_model),
+            reader([topics.anomalies], self._take_anomaly),
+            reader([topics.features], self._take_window, since_ns=time.time_ns() - HISTORY_WARM_UPS * warm_up_ns),
+            reader([topics.labels], self._take_past_label),
+        ]
+
+    async def run(self) -> None:
+        """Reads and trains until cancelled."""
+        reading = [asyncio.create_task(reader.run()) for reader in self._readers]
+        try:
+            for reader in self._readers:
+                await reader.caught_up.wait()
+            for label in self._past_labels:
+                self.trainer.add_label(label)
+            self._past_labels.clear()
+            self._caught_up.set()
+            while True:
+                await self._train_if_due()
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            for task in reading:
+                task.cancel()
+
+    async def caught_up(self) -> None:
+        """Returns once everything that was on the topics at the start is known."""
+        await self._caught_up.wait()
+
+    def progress(self) -> str:
+        """How far the warm-up of each model is, as a sentence."""
+        if not self._caught_up.is_set():
+            return "training here: reading the topics"
+        shares = [f"{kind} {self.trainer.warm_up_share(kind):.0%}" for kind in self.trainer.kinds]
+        return f"training here; warm-up: {', '.join(shares) or 'no windows yet'}"
+
+    async def _train_if_due(self) -> None:
+        task = self.trainer.due()
+        if task is None:
+            return
+        result = await asyncio.to_thread(execute, task)
+        if isinstance(result, Refused):
+            self.trainer.refused(result)
+            await self._outbox.status(
+                StatusEvent.TRAINING_REFUSED, Severity.WARNING, result.message, details={"model": result.name}
+            )
+            return
+        try:
+            await self._publish(result)
+        except ReleaseError as error:
+            self.trainer.refused(Refused(task.name, task.reason, str(error)))
+            await self._outbox.status(
+                StatusEvent.TRAINING_REFUSED, Severity.WARNING, str(error), details={"model": task.name}
+            )
+        except BaseException:
+            self.trainer.abandoned()
+            raise
+
+    async def _publish(self, trained: Trained) -> None:
+        """Chunks and manifest, then the pointer once they are confirmed, then the tombstones."""
+        release = trained.release
+        confirmations = [await self._send(record) for record in release_records(release)]
+        await asyncio.gather(*confirmations)
+        activation = self.trainer.activation(release)
+        await (await self._send(activation.pointer))
+        self.trainer.published(release, activation.pointer)
+        for key in activation.tombstone_keys:
+            await self._outbox.send(self._topics.models, key=key.encode(), value=None)
+        manifest = release.manifest
+        await self._outbox.status(
+            StatusEvent.MODEL_PUBLISHED,
+            Severity.INFO,
+            trained.message,
+            details={
+                "model": manifest.name,
+                "version": manifest.version,
+                "columns": len(manifest.columns),
+                "windows": manifest.training_windows,
+                "labels": manifest.labels_used,
+                "effective_from_ns": activation.pointer.releases[-1].effective_from_ns,
+            },
+        )
+
+    async def _send(self, record: ModelRecord) -> asyncio.Future[object]:
+        return await self._outbox.send(self._topics.models, key=record.key.encode(), value=encode_model_record(record))
+
+    def _take_model(self, record: ConsumerRecord) -> None:
+        for event in self._registry.apply(record.key, record.value):
+            if event.name is not None and event.version is not None:
+                self.trainer.observe_version(event.name, event.version)
+            if event.release is not None:
+                self.trainer.observe_release(event.release)
+            if event.pointer is not None:
+                self.trainer.observe_pointer(event.pointer)
+
+    def _take_window(self, record: ConsumerRecord) -> None:
+        try:
+            window = decode_feature_window(record.value)
+        except DecodeError:
+            return  # the detect stage sends its dead letter
+        self.trainer.add_window(window)
+
+    def _take_anomaly(self, record: ConsumerRecord) -> None:
+        try:
+            anomaly = decode_json(record.value, Anomaly)
+        except DecodeError:
+            return  # written by the detect stage, or by nobody whom the trainer listens to
+        self.trainer.observe_anomaly(anomaly)
+
+    def _take_past_label(self, record: ConsumerRecord) -> None:
+        if self._caught_up.is_set() or record.value is None:
+            return
+        try:
+            self._past_labels.append(decode_json(record.value, Label))
+        except DecodeError:
+            return  # its dead letter was sent when it arrived

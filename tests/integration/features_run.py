@@ -1,0 +1,114 @@
+"""A run of the features stage over simulated nodes, and what an undisturbed run gives for the same log."""
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from pulsetrain.schemas.feature_window import decode_feature_window, encode_feature_window
+from pulsetrain.schemas.kafka import KafkaSettings, consumer_config, producer_config
+from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block, encode_sample_block
+from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.extraction import feature_windows
+from pulsetrain.streams.features import DEFAULT_FEATURE_SET
+from pulsetrain.streams.settings import WindowSettings
+from pulsetrain.streams.windows import WindowEngine
+from tests.processes import wait_until
+from tests.topic_log import Record, TopicReader, create_topics
+
+PARTITIONS = 4
+WINDOWS = WindowSettings(length_seconds=5.0, hop_seconds=1.0)
+
+_CONFIG = """
+[kafka]
+bootstrap = "{bootstrap}"
+
+[topics]
+prefix = "{prefix}"
+partitions = {partitions}
+
+[worker]
+heartbeat_seconds = 1.0
+
+[worker.windows]
+length_seconds = 5.0
+hop_seconds = 1.0
+"""
+
+WindowId = tuple[str, str, int]
+
+
+class FeaturesRun:
+    """Topics of its own on the broker, a configuration file for workers, and the log of what went in and came out."""
+
+    def __init__(self, kafka: KafkaSettings, prefix: str, folder: Path, extra_config: str = "") -> None:
+        self.kafka = kafka
+        self.topics = TopicNames(prefix)
+        create_topics(kafka, self.topics, PARTITIONS)
+        self.config = folder / "pulsetrain.toml"
+        text = _CONFIG.format(bootstrap=kafka.bootstrap, prefix=prefix, partitions=PARTITIONS) + extra_config
+        tomllib.loads(text)
+        self.config.write_text(text)
+        self._producer = Producer(producer_config(kafka))
+        self._group = Consumer(consumer_config(kafka, f"{prefix}features"))
+        self.features = TopicReader(kafka, self.topics.features)
+        self.status = TopicReader(kafka, self.topics.status)
+
+    def send(self, blocks: Iterable[SampleBlock]) -> None:
+        """Queues blocks; their confirmation is waited for in `flush`."""
+        for block in blocks:
+            self._producer.produce(self.topics.samples, key=block.node.encode(), value=encode_sample_block(block))
+        self._producer.poll(0)
+
+    def flush(self, seconds: float = 60.0) -> None:
+        """Waits until the broker has all blocks."""
+        assert self._producer.flush(seconds) == 0, f"blocks were not confirmed within {seconds:.0f} s"
+
+    def committed(self) -> dict[int, int]:
+        """The offset that the group has committed, by partition; 0 where there is none."""
+        wanted = [TopicPartition(self.topics.samples, number) for number in range(PARTITIONS)]
+
+        def ask() -> list[TopicPartition] | None:
+            try:
+                found: list[TopicPartition] = self._group.committed(wanted, timeout=10)
+            except KafkaException:  # the group has no coordinator yet: the broker has just started
+                return None
+            return found
+
+        return {found.partition: max(found.offset, 0) for found in wait_until("the group's coordinator", ask)}
+
+    def expected(self) -> dict[WindowId, bytes]:
+        """What one undisturbed worker makes of the whole log of samples."""
+        log = TopicReader(self.kafka, self.topics.samples)
+        ends = {
+            number: log._consumer.get_watermark_offsets(TopicPartition(self.topics.samples, number))[1]
+            for number in range(PARTITIONS)
+        }
+        records = log.until("the whole log of samples", lambda seen: len(seen) >= sum(ends.values()))
+        log.close()
+        engines: dict[int, WindowEngine] = defaultdict(lambda: WindowEngine(WINDOWS))
+        windows: dict[WindowId, bytes] = {}
+        for record in sorted(records, key=lambda record: (record.partition, record.offset)):
+            block = decode_sample_block(record.value)
+            step = engines[record.partition].process(block, record.offset, record.timestamp_ms * 1_000_000)
+            for closed in step.windows:
+                for window in feature_windows(closed, DEFAULT_FEATURE_SET, WINDOWS):
+                    windows[window.entity, window.session, window.end_ns] = encode_feature_window(window)
+        return windows
+
+    def close(self) -> None:
+        """Leaves the broker."""
+        self.features.close()
+        self.status.close()
+        self._group.close()
+
+
+def windows_by_id(records: Iterable[Record]) -> dict[WindowId, set[bytes]]:
+    """Every content that was published under each window's id."""
+    found: dict[WindowId, set[bytes]] = defaultdict(set)
+    for record in records:
+        window = decode_feature_window(record.value)
+        found[window.entity, window.session, window.end_ns].add(record.value or b"")
+    return dict(found)

@@ -1,0 +1,158 @@
+"""Feature windows on Apache Kafka: none lost, none different, whatever happens to workers and broker."""
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pulsetrain.cli.brokers.apache_kafka import ApacheKafka
+from pulsetrain.schemas.kafka import KafkaSettings
+from tests.integration.features_run import FeaturesRun, windows_by_id
+from tests.processes import PulsetrainProcess, wait_until
+from tests.simulation import SECOND_NS, SimulatedNode
+
+NODES = 12
+TAKEOVER_SECONDS = 20.0
+SHUTDOWN_SECONDS = 15.0
+
+
+@pytest.fixture
+def run(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Iterator[FeaturesRun]:
+    """Topics and a configuration of the test's own."""
+    features_run = FeaturesRun(KafkaSettings(bootstrap=kafka.bootstrap), unique, tmp_path)
+    yield features_run
+    features_run.close()
+
+
+def _nodes() -> list[SimulatedNode]:
+    # Far enough back that nodes which send faster than time passes never come to lie in the future.
+    start_ns = time.time_ns() // SECOND_NS * SECOND_NS - 1200 * SECOND_NS
+    return [SimulatedNode(f"node-{number:02}", number, start_ns) for number in range(NODES)]
+
+
+def _worker(run: FeaturesRun, name: str) -> PulsetrainProcess:
+    return PulsetrainProcess(["worker", "features", "--config", str(run.config)], run.config.parent / f"{name}.log")
+
+
+def _send_second(run: FeaturesRun, nodes: list[SimulatedNode]) -> None:
+    run.send(node.block() for node in nodes)
+
+
+def _working_sources(run: FeaturesRun) -> set[str]:
+    """Workers whose last heartbeat says that they hold nodes."""
+    last: dict[str, int] = {}
+    for record in run.status.poll():
+        status = json.loads(record.value or b"{}")
+        if status["event"] == "heartbeat" and time.time() * 1000 - record.timestamp_ms < 5_000:
+            last[status["source"]] = status["details"]["nodes"]
+    return {source for source, nodes in last.items() if nodes > 0}
+
+
+def _assert_nothing_lost_or_different(run: FeaturesRun) -> None:
+    run.flush()
+    expected = run.expected()
+    assert len(expected) > NODES
+    records = run.features.until(
+        f"all {len(expected)} windows of an undisturbed run",
+        lambda seen: set(expected) <= set(windows_by_id(seen)),
+        seconds=90,
+    )
+    published = windows_by_id(records)
+    assert set(published) == set(expected)
+    different = [window for window, contents in published.items() if contents != {expected[window]}]
+    assert different == []
+
+
+@pytest.mark.timeout(400)
+def test_a_worker_killed_five_times_in_the_middle_of_its_windows_loses_and_changes_none(run: FeaturesRun) -> None:
+    chance = random.Random(20)
+    nodes = _nodes()
+    workers = [_worker(run, "first"), _worker(run, "second")]
+    with ExitStack() as stack:
+        for worker in workers:
+            stack.enter_context(worker)
+        for _ in range(5):
+            before = run.committed()
+
+            def every_partition_committed_again(before: dict[int, int] = before) -> bool:
+                _send_second(run, nodes)
+                time.sleep(chance.uniform(0.05, 0.3))
+                return all(offset > before[partition] for partition, offset in run.committed().items())
+
+            wait_until("a commit of every partition", every_partition_committed_again, seconds=60)
+            victim = chance.choice(workers)
+            victim.kill()
+            _send_second(run, nodes)
+            victim.start()
+        for _ in range(10):
+            _send_second(run, nodes)
+        _assert_nothing_lost_or_different(run)
+
+
+@pytest.mark.timeout(400)
+def test_two_workers_share_partitions_and_leaving_dying_and_a_broker_outage_lose_nothing(
+    run: FeaturesRun, kafka: ApacheKafka
+) -> None:
+    nodes = _nodes()
+
+    def seconds_of_samples_until(what: str, condition: object, seconds: float) -> float:
+        began = time.monotonic()
+
+        def step() -> bool:
+            _send_second(run, nodes)
+            time.sleep(0.2)
+            return bool(condition())  # type: ignore[operator]
+
+        wait_until(what, step, seconds)
+        return time.monotonic() - began
+
+    def every_partition_moves_on() -> object:
+        before = run.committed()
+        return lambda: all(offset > before[partition] for partition, offset in run.committed().items())
+
+    with _worker(run, "first") as first, _worker(run, "second") as second:
+        seconds_of_samples_until("both workers holding nodes", lambda: len(_working_sources(run)) == 2, 60)
+
+        second.terminate()
+        assert second.wait(SHUTDOWN_SECONDS) == 0, second.log()
+        seconds_of_samples_until("the first worker to work alone", every_partition_moves_on(), TAKEOVER_SECONDS)
+
+        second.start()
+        seconds_of_samples_until("both workers holding nodes again", lambda: len(_working_sources(run)) == 2, 60)
+        first.kill()
+        taken = seconds_of_samples_until("the takeover after a kill", every_partition_moves_on(), TAKEOVER_SECONDS)
+        assert taken < TAKEOVER_SECONDS
+
+        kafka.stop()
+        away_until = time.monotonic() + 20.0
+        while time.monotonic() < away_until:
+            _send_second(run, nodes)
+            time.sleep(0.5)
+        kafka.start()
+        seconds_of_samples_until("work to go on after the outage", every_partition_moves_on(), 60)
+        assert second.alive(), second.log()
+        _assert_nothing_lost_or_different(run)
+
+
+@pytest.mark.timeout(200)
+def test_sigterm_ends_a_worker_in_time_while_the_broker_is_away(run: FeaturesRun, kafka: ApacheKafka) -> None:
+    nodes = _nodes()
+    with _worker(run, "worker") as worker:
+
+        def holds_nodes() -> bool:
+            _send_second(run, nodes)
+            return len(_working_sources(run)) == 1
+
+        wait_until("the worker holding nodes", holds_nodes)
+        kafka.stop()
+        try:
+            began = time.monotonic()
+            worker.terminate()
+            worker.wait(SHUTDOWN_SECONDS)
+            assert time.monotonic() - began < SHUTDOWN_SECONDS
+        finally:
+            kafka.start()

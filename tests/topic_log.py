@@ -1,0 +1,86 @@
+"""A topic as a test sees it: written with the product's own settings, read whole without a group."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from pulsetrain.schemas.kafka import KafkaSettings, admin_config, consumer_config, producer_config
+from pulsetrain.schemas.topics import ALL_TOPICS, TopicNames
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record of a topic."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: dict[str, bytes]
+
+
+def create_topics(kafka: KafkaSettings, topics: TopicNames, partitions: int) -> None:
+    """The product's topics, as `pulsetrain topics create` declares them, on one broker."""
+    admin = AdminClient(admin_config(kafka))
+    wanted = [
+        NewTopic(topic.full_name(topics.prefix), topic.partitions or partitions, 1, config=topic.broker_settings())
+        for topic in ALL_TOPICS
+    ]
+    for created in admin.create_topics(wanted).values():
+        created.result(30)
+
+
+def produce(kafka: KafkaSettings, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
+    """Writes records and returns when all are confirmed."""
+    producer = Producer(producer_config(kafka))
+    for key, value in records:
+        producer.produce(topic, key=key, value=value)
+        producer.poll(0)
+    assert producer.flush(30) == 0, f"records for {topic} were not confirmed within 30 s"
+
+
+class TopicReader:
+    """Reads a topic from its beginning, without a group; `records` is all that was seen so far."""
+
+    def __init__(self, kafka: KafkaSettings, topic: str) -> None:
+        self._consumer = Consumer(consumer_config(kafka, None))
+        found = self._consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        self._consumer.assign([TopicPartition(topic, number, 0) for number in found])
+        self._topic = topic
+        self.records: list[Record] = []
+
+    def poll(self, seconds: float = 0.2) -> list[Record]:
+        """Reads what is new and returns all records so far."""
+        for message in self._consumer.consume(500, timeout=seconds):
+            assert message.error() is None, message.error()
+            self.records.append(_record(message))
+        return self.records
+
+    def until(self, what: str, condition: Callable[[list[Record]], bool], seconds: float = 60.0) -> list[Record]:
+        """Reads until the records satisfy the condition; fails with `what` when it takes too long."""
+        deadline = time.monotonic() + seconds
+        while not condition(self.poll()):
+            if time.monotonic() > deadline:
+                raise AssertionError(
+                    f"waited {seconds:.0f} s in vain for {what}; {self._topic} has {len(self.records)} records"
+                )
+        return self.records
+
+    def close(self) -> None:
+        """Leaves the broker."""
+        self._consumer.close()
+
+
+def _record(message: Message) -> Record:
+    return Record(
+        message.partition(),
+        message.offset(),
+        message.timestamp()[1],
+        message.key(),
+        message.value(),
+        dict(message.headers() or []),
+    )
