@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import KafkaError, Producer
 
@@ -78,7 +79,7 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
     return stats
 
 
-def supported_collectors(collectors: list[Collector]) -> tuple[list[Collector], dict[str, str]]:
+def supported_collectors(collectors: list[Collector[Any]]) -> tuple[list[Collector[Any]], dict[str, str]]:
     """Those that this machine supports; of the others, by name, why not."""
     supported, reasons = [], {}
     for collector in collectors:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import Any, Protocol
 
 from pulsetrain.agents.collectors.base import Collector
 from pulsetrain.agents.run_stats import RunStats
@@ -42,7 +42,7 @@ class Runner:
     def __init__(
         self,
         node: Node,
-        collectors: Sequence[Collector],
+        collectors: Sequence[Collector[Any]],
         interval_ns: int,
         block_ns: int,
         outlet: Outlet,
@@ -108,8 +108,8 @@ class Runner:
                 continue
             self._outlet.block(self._session.block(sampler.entity, sampler.metrics, samples))
             for collector in sampler.collectors:
-                self._outlet.collector_read(collector.name, samples.failures.get(collector.name))
+                self._outlet.collector_read(collector, samples.failures.get(collector))
 
 
-def _entity(collector: Collector) -> str:
+def _entity(collector: Collector[Any]) -> str:
     return collector.entity

@@ -1,15 +1,18 @@
 """The samples of one entity: all its collectors, read tick by tick, until they are taken as one block."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pulsetrain.agents.collectors.base import Collector
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES
+
+_DECODED_TOGETHER = 16
+"""Ticks whose readings are kept until they are decoded: enough to make it cheap, few enough to hold."""
 
 # The rest of a message is what names the metrics and says what is missing.
 _SHARE_FOR_VALUES = 0.5
@@ -38,52 +41,89 @@ class Sampler:
         ticks: how many ticks are taken together.
     """
 
-    def __init__(self, entity: str, collectors: Sequence[Collector], ticks: int) -> None:
+    def __init__(self, entity: str, collectors: Sequence[Collector[Any]], ticks: int) -> None:
         self.entity = entity
-        self.collectors = tuple(collectors)
         self.metrics = tuple(metric for collector in collectors for metric in collector.metrics())
         fitting = int(MAX_BLOCK_BYTES * _SHARE_FOR_VALUES) // (_FLOAT_BYTES * max(1, len(self.metrics)))
         self._capacity = max(1, min(ticks, fitting))
         self._ticks_ns = np.zeros(self._capacity, dtype=np.int64)
         self._values = np.empty((self._capacity, len(self.metrics)))
-        self._filled = 0
-        self._failures: dict[str, str] = {}
-        self._columns: list[slice] = []
+        self._read = 0
+        self._decoded = 0
+        self._tracks: list[_Track] = []
         for collector in collectors:
-            begin = self._columns[-1].stop if self._columns else 0
-            self._columns.append(slice(begin, begin + len(collector.metrics())))
+            begin = self._tracks[-1].columns.stop if self._tracks else 0
+            self._tracks.append(_Track(collector, slice(begin, begin + len(collector.metrics()))))
+
+    @property
+    def collectors(self) -> list[str]:
+        """Names of the collectors."""
+        return [track.collector.name for track in self._tracks]
 
     @property
     def is_full(self) -> bool:
         """Whether the samples have to be taken before the next tick."""
-        return self._filled == self._capacity
+        return self._read == self._capacity
 
     def sample(self, time_ns: int) -> None:
-        """Read every collector; one that fails leaves its metrics missing and the others alone."""
-        row = self._values[self._filled]
-        self._ticks_ns[self._filled] = time_ns
-        self._filled += 1
-        for collector, columns in zip(self.collectors, self._columns, strict=True):
-            try:
-                collector.collect(row[columns])
-            except CollectError as error:
-                row[columns] = np.nan
-                self._failures[collector.name] = str(error)
-            except Exception as error:  # a fault of one collector must not end the others
-                row[columns] = np.nan
-                self._failures[collector.name] = f"{type(error).__name__}: {error}"
+        """Read every collector; one that fails leaves its own metrics missing, not the others'."""
+        self._ticks_ns[self._read] = time_ns
+        self._read += 1
+        for track in self._tracks:
+            track.read()
+        if self._read - self._decoded == _DECODED_TOGETHER:
+            self._decode()
 
     def take(self) -> Samples | None:
         """What was read since the last time; None if nothing was."""
-        if not self._filled:
+        self._decode()
+        if not self._read:
             return None
-        values = self._values[: self._filled].copy()
-        gaps: npt.NDArray[np.bool_] = np.isnan(values).any(axis=0)
+        values = self._values[: self._read].copy()
+        gaps = np.logical_or.reduce(np.isnan(values), axis=0)
         missing: dict[str, str] = {}
-        for collector, columns in zip(self.collectors, self._columns, strict=True):
-            reason = self._failures.get(collector.name, f"no value in {collector.source}")
-            missing.update({self.metrics[columns][index]: reason for index in np.flatnonzero(gaps[columns])})
-        samples = Samples(self._ticks_ns[: self._filled].copy(), values, missing, self._failures)
-        self._filled = 0
-        self._failures = {}
+        failures: dict[str, str] = {}
+        for track in self._tracks:
+            metrics, reason = self.metrics[track.columns], f"no value in {track.collector.source}"
+            if track.failure is not None:
+                reason = failures[track.collector.name] = track.failure
+            missing.update({metrics[index]: reason for index in np.flatnonzero(gaps[track.columns])})
+            track.failure = None
+        samples = Samples(self._ticks_ns[: self._read].copy(), values, missing, failures)
+        self._read = self._decoded = 0
         return samples
+
+    def _decode(self) -> None:
+        rows = self._values[self._decoded : self._read]
+        for track in self._tracks:
+            track.decode(rows[:, track.columns])
+        self._decoded = self._read
+
+
+class _Track:
+    """One collector, its columns, what it has read and not yet decoded, and why it failed last."""
+
+    def __init__(self, collector: Collector[Any], columns: slice) -> None:
+        self.collector = collector
+        self.columns = columns
+        self.failure: str | None = None
+        self._readings: list[Any] = []
+
+    def read(self) -> None:
+        self._readings.append(self._guarded(self.collector.read))
+
+    def decode(self, rows: FloatArray) -> None:
+        """Write all readings into `rows`, shape (readings, metrics of the collector)."""
+        for row, reading in zip(rows, self._readings, strict=True):
+            values = None if reading is None else self._guarded(self.collector.decode, reading)
+            row[:] = np.nan if values is None else values
+        self._readings.clear()
+
+    def _guarded(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return work(*arguments)
+        except CollectError as error:
+            self.failure = str(error)
+        except Exception as error:  # a fault in one collector must not end the others
+            self.failure = f"{type(error).__name__}: {error}"
+        return None

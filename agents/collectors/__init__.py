@@ -1,5 +1,7 @@
 """One module a source of raw samples; this is the list of them."""
 
+from typing import Any
+
 from pulsetrain.agents.collectors.base import Collector, Roots
 from pulsetrain.agents.collectors.cpu import cpu_collector
 from pulsetrain.agents.collectors.disk import disk_collector
@@ -14,7 +16,7 @@ from pulsetrain.agents.collectors.protocols import protocol_collectors
 from pulsetrain.agents.run_stats import RunStats
 
 
-def all_collectors(roots: Roots, stats: RunStats) -> list[Collector]:
+def all_collectors(roots: Roots, stats: RunStats) -> list[Collector[Any]]:
     """Every collector there is, supported on this machine or not."""
     return [
         cpu_collector(roots),

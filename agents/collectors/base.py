@@ -1,10 +1,13 @@
-"""What a collector is: one source of an entity's metrics, read once a tick."""
+"""What a collector is: one source of an entity's metrics, read once a tick.
 
+Reading and understanding are apart: at a tick everything is only read, as close together in time as possible; the
+readings of many ticks are understood in one go, which costs a fraction of the CPU time.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-
-from pulsetrain.schemas.arrays import FloatArray
+from typing import Protocol, TypeVar
 
 HOST = "host"
 """The entity of everything that describes the whole node."""
@@ -26,7 +29,10 @@ class Support:
     reason: str = ""
 
 
-class Collector(Protocol):
+ReadingT = TypeVar("ReadingT")
+
+
+class Collector(Protocol[ReadingT]):
     """One source. It is asked once whether it is supported, and only then for metrics and values."""
 
     @property
@@ -47,11 +53,18 @@ class Collector(Protocol):
     def metrics(self) -> tuple[str, ...]:
         """Metric ids in the order of the values; the same at every call."""
 
-    def collect(self, row: FloatArray) -> None:
-        """Write this tick's values into `row`, shape (metrics,), NaN where there is none.
+    def read(self) -> ReadingT:
+        """What the source says now.
 
         Raises:
-            CollectError: there is no value at all at this tick.
+            CollectError: it says nothing.
+        """
+
+    def decode(self, reading: ReadingT) -> Sequence[float]:
+        """The values of a reading, one a metric, NaN where there is none. Readings come in order of time.
+
+        Raises:
+            CollectError: the reading can't be understood.
         """
 
     def close(self) -> None:

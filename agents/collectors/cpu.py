@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.collectors.numbers import to_floats
 from pulsetrain.schemas.catalogue import metric_id
 
-Times = tuple[int, ...]
+Times = Sequence[float]
 """user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice, in ticks since boot."""
 
 _TIMES = 10
@@ -81,15 +82,15 @@ def parse_stat(content: bytes) -> tuple[dict[bytes, Times], dict[bytes, float], 
     for line in content.split(b"\n"):
         key, _, rest = line.partition(b" ")
         if key.startswith(b"cpu"):
-            numbers = tuple(map(int, rest.split()[:_TIMES]))
+            numbers = to_floats(rest.split()[:_TIMES])
             # Kernels before 2.6.33 have fewer columns; what they don't count has not passed.
-            times[key] = numbers + (0,) * (_TIMES - len(numbers))
+            times[key] = numbers + [0.0] * (_TIMES - len(numbers))
         elif key == b"softirq":
-            total, *by_type = map(float, rest.split())
+            total, *by_type = to_floats(rest.split())
             counts[key] = total
             softirqs[: len(by_type)] = by_type[: len(softirqs)]
         elif key in _COUNTS:
-            counts[key] = float(rest.partition(b" ")[0])
+            counts[key] = to_floats([rest.partition(b" ")[0]])[0]
     if b"cpu" not in times:
         raise ValueError("no line of all CPUs")
     return times, counts, softirqs
@@ -99,7 +100,7 @@ def increments(previous: Times | None, current: Times | None) -> Times | None:
     """Ticks that passed by counter; 0 for a counter that went backwards; None without two readings."""
     if previous is None or current is None:
         return None
-    return tuple([now - then if now > then else 0 for now, then in zip(current, previous, strict=True)])
+    return [now - then if now > then else 0.0 for now, then in zip(current, previous, strict=True)]
 
 
 def mode_shares(passed: Times | None) -> Sequence[float]:
@@ -125,5 +126,5 @@ def busy_share(passed: Times | None) -> float:
     return 1.0 - (passed[_IDLE] + passed[_IOWAIT]) / total
 
 
-def _total(passed: Times | None) -> int:
-    return 0 if passed is None else sum(passed[: _STEAL + 1])
+def _total(passed: Times | None) -> float:
+    return 0.0 if passed is None else sum(passed[: _STEAL + 1])

@@ -7,6 +7,7 @@ from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.devices import MAX_DEVICES, physical_disks
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.collectors.numbers import to_floats
 from pulsetrain.schemas.catalogue import metric_id
 
 _NAME_COLUMN = 2
@@ -37,6 +38,7 @@ _COLUMNS: tuple[tuple[str, str, float], ...] = (
     ("system.disk.operations", "flush", 1.0),
     ("system.disk.operation_time", "flush", _MILLISECOND),
 )
+_LAST_COLUMN = _FIRST_COLUMN + len(_COLUMNS)
 
 
 def disk_collector(roots: Roots) -> FileCollector:
@@ -94,8 +96,9 @@ def parse_diskstats(content: bytes, wanted: set[bytes]) -> tuple[dict[bytes, lis
             skipped += 1
         elif words[_NAME_COLUMN] in wanted:
             try:
+                numbers = to_floats(words[_FIRST_COLUMN:_LAST_COLUMN])
                 disks[words[_NAME_COLUMN]] = [
-                    float(word) * column[2] for word, column in zip(words[_FIRST_COLUMN:], _COLUMNS, strict=False)
+                    number * scale for number, (_, _, scale) in zip(numbers, _COLUMNS, strict=False)
                 ]
             except ValueError:
                 skipped += 1

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from pulsetrain.agents.collectors.base import HOST, Collector, Roots, Support
-from pulsetrain.agents.collectors.file_collector import Field, FieldReader, FileCollector
+from pulsetrain.agents.collectors.base import HOST, Roots, Support
+from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.errors import CollectError
-from pulsetrain.schemas.arrays import FloatArray
 
 _METRIC = "system.cpu.frequency"
 _KHZ = 1e3
@@ -17,14 +17,14 @@ _ASKED_CPUS = 4
 _CPUINFO_BYTES = 4096
 
 
-def frequency_collector(roots: Roots) -> Collector:
+def frequency_collector(roots: Roots) -> "CpufreqCollector | FileCollector":
     """The collector of the better source that this machine has."""
     cpufreq = CpufreqCollector(roots)
     if cpufreq.is_supported().supported:
         return cpufreq
-    fields = (Field(_METRIC, b"mean MHz", _MHZ),)
+    fields = (Field(_METRIC, (b"mean MHz",), _MHZ),)
     cpuinfo = KernelFile(roots.proc / "cpuinfo", head_bytes=_CPUINFO_BYTES)
-    return FileCollector("frequency", cpuinfo, FieldReader(parse_cpuinfo, fields))
+    return FileCollector("frequency", cpuinfo, FieldReader(split_cpuinfo, fields))
 
 
 class CpufreqCollector:
@@ -43,19 +43,23 @@ class CpufreqCollector:
     def is_supported(self) -> Support:
         """Whether there is a clock to read."""
         try:
-            mean_frequency_hz([file.read() for file in self._files])
-        except (CollectError, ValueError) as error:
-            return Support(False, f"{self.source} can't be used: {error}")
+            self.decode(self.read())
+        except CollectError as error:
+            return Support(False, str(error))
         return Support(True)
 
     def metrics(self) -> tuple[str, ...]:
         """The one metric."""
         return (_METRIC,)
 
-    def collect(self, row: FloatArray) -> None:
-        """Read the clocks and write their mean, shape (1,)."""
+    def read(self) -> list[bytes]:
+        """The clocks as they are written, in kHz."""
+        return [file.read() for file in self._files]
+
+    def decode(self, reading: list[bytes]) -> list[float]:
+        """Their mean."""
         try:
-            row[0] = mean_frequency_hz([file.read() for file in self._files])
+            return [mean_frequency_hz(reading)]
         except ValueError as error:
             raise CollectError(f"{self.source} holds something unexpected: {error}") from error
 
@@ -76,8 +80,11 @@ def mean_frequency_hz(contents: Sequence[bytes]) -> float:
     return sum(map(float, contents)) / len(contents) * _KHZ
 
 
-def parse_cpuinfo(content: bytes) -> dict[bytes, bytes | float]:
-    """The mean of the whole lines `cpu MHz : 2596.126`; empty where a processor has none (Arm)."""
-    *lines, _ = content.split(b"\n")
-    clocks = [float(line.rpartition(b":")[2]) for line in lines if line.startswith(b"cpu MHz")]
-    return {b"mean MHz": sum(clocks) / len(clocks)} if clocks else {}
+def split_cpuinfo(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+    """The mean of the whole lines `cpu MHz : 2596.126`; nothing where processors have none (Arm)."""
+    clocks = []
+    for part in content.split(b"\ncpu MHz")[1:]:
+        rest, newline, _ = part.partition(b"\n")
+        if newline:
+            clocks.append(float(rest.rpartition(b":")[2]))
+    return ((b"mean MHz",), [b"%f" % (sum(clocks) / len(clocks))]) if clocks else ((), [])

@@ -1,59 +1,42 @@
 """Memory and swap, from /proc/meminfo (proc_meminfo(5))."""
 
-import math
+from collections.abc import Sequence
 
 from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.file_collector import Field, FieldReader, FileCollector
+from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
 
 _KIB = 1024.0
-_BASIS = (b"MemTotal", b"MemFree", b"Buffers", b"Cached", b"SReclaimable", b"SwapTotal", b"SwapFree")
-_USED, _CACHED, _SWAP_USED, _USED_SHARE = b"used", b"cached", b"swap used", b"used share"
+_NOT_USED = (b"MemFree:", b"Buffers:", b"Cached:", b"SReclaimable:")
 
 
 def memory_collector(roots: Roots) -> FileCollector:
     """The collector of /proc/meminfo."""
-    return FileCollector("memory", KernelFile(roots.proc / "meminfo"), FieldReader(parse_meminfo, _fields()))
+    return FileCollector("memory", KernelFile(roots.proc / "meminfo"), FieldReader(split_meminfo, _fields()))
 
 
-def parse_meminfo(content: bytes) -> dict[bytes, bytes | float]:
-    """The file's numbers by name (`MemTotal`), in KiB or pages as there, and what follows from them.
-
-    Raises:
-        ValueError: a word where a number belongs.
-    """
-    numbers: dict[bytes, bytes | float] = {}
-    for line in content.split(b"\n"):
-        key, _, rest = line.partition(b":")
-        numbers[key] = rest.removesuffix(b" kB")
-    try:
-        total, free, buffers, page_cache, reclaimable, swap_total, swap_free = [float(numbers[key]) for key in _BASIS]
-    except KeyError:
-        return numbers
-    cached = page_cache + reclaimable
-    used = total - free - buffers - cached
-    return numbers | {
-        _CACHED: cached,
-        _USED: used,
-        _USED_SHARE: used / total if total else math.nan,
-        _SWAP_USED: swap_total - swap_free,
-    }
+def split_meminfo(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+    """`MemTotal:       24684084 kB`, one line a number, in KiB or pages as the file has them."""
+    words = content.replace(b" kB\n", b"\n").split()
+    return words[::2], words[1::2]
 
 
 def _fields() -> list[Field]:
     def usage(name: str, attribute: str, states: dict[str, bytes], scale: float = _KIB) -> list[Field]:
-        return [Field(metric_id(name, **{attribute: state}), key, scale) for state, key in states.items()]
+        return [Field(metric_id(name, **{attribute: state}), (key + b":",), scale) for state, key in states.items()]
 
+    used = {"system.memory.state": "used"}
     return [
-        Field("system.memory.limit", b"MemTotal", _KIB),
-        *usage(
-            "system.memory.usage",
-            "system.memory.state",
-            {"used": _USED, "free": b"MemFree", "buffers": b"Buffers", "cached": _CACHED},
+        Field("system.memory.limit", (b"MemTotal:",), _KIB),
+        *usage("system.memory.usage", "system.memory.state", {"free": b"MemFree", "buffers": b"Buffers"}),
+        Field(
+            metric_id("system.memory.usage", **{"system.memory.state": "cached"}), (b"Cached:", b"SReclaimable:"), _KIB
         ),
-        *usage("system.memory.utilization", "system.memory.state", {"used": _USED_SHARE}, 1.0),
-        Field("system.linux.memory.available", b"MemAvailable", _KIB),
+        Field(metric_id("system.memory.usage", **used), (b"MemTotal:",), _KIB, minus=_NOT_USED),
+        Field(metric_id("system.memory.utilization", **used), (b"MemTotal:",), minus=_NOT_USED, per=b"MemTotal:"),
+        Field("system.linux.memory.available", (b"MemAvailable:",), _KIB),
         *usage(
             "system.linux.memory.slab.usage",
             "linux.memory.slab.state",
@@ -87,13 +70,19 @@ def _fields() -> list[Field]:
                 "swap_cache": b"SwapCached",
             },
         ),
-        Field("system.linux.memory.committed", b"Committed_AS", _KIB),
-        Field("system.linux.memory.commit_limit", b"CommitLimit", _KIB),
+        Field("system.linux.memory.committed", (b"Committed_AS:",), _KIB),
+        Field("system.linux.memory.commit_limit", (b"CommitLimit:",), _KIB),
         *usage(
             "system.linux.memory.hugepages.count",
             "linux.memory.hugepages.state",
             {"total": b"HugePages_Total", "free": b"HugePages_Free"},
             1.0,
         ),
-        *usage("system.paging.usage", "system.paging.state", {"used": _SWAP_USED, "free": b"SwapFree"}),
+        *usage("system.paging.usage", "system.paging.state", {"free": b"SwapFree"}),
+        Field(
+            metric_id("system.paging.usage", **{"system.paging.state": "used"}),
+            (b"SwapTotal:",),
+            _KIB,
+            minus=(b"SwapFree:",),
+        ),
     ]

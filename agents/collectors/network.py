@@ -7,6 +7,7 @@ from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.devices import MAX_DEVICES, physical_interfaces
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.collectors.numbers import to_floats
 from pulsetrain.schemas.catalogue import metric_id
 
 _LOOPBACK = b"lo"
@@ -83,7 +84,7 @@ def parse_net_dev(content: bytes) -> tuple[dict[bytes, list[float]], int]:
         try:
             if not colon or len(words) < _FEWEST_COLUMNS:
                 raise ValueError(line)
-            interfaces[name.strip()] = [float(words[column]) for column, _, _ in _COLUMNS]
+            interfaces[name.strip()] = to_floats([words[column] for column, _, _ in _COLUMNS])
         except ValueError:
             skipped += 1
     return interfaces, skipped

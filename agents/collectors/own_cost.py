@@ -9,7 +9,6 @@ from pulsetrain.agents.collectors.base import HOST, Roots, Support
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.agents.run_stats import RunStats
-from pulsetrain.schemas.arrays import FloatArray
 
 _METRICS = (
     "pulsetrain.agent.cpu.utilization",
@@ -56,10 +55,10 @@ class OwnCostCollector:
         """Metric ids in the order of the values."""
         return _METRICS
 
-    def collect(self, row: FloatArray) -> None:
-        """Write the figures, shape (6,); memory is NaN where it can't be read."""
+    def read(self) -> tuple[float, ...]:
+        """The figures; memory is NaN where it can't be read."""
         stats = self._stats
-        row[:] = (
+        return (
             self._cpu_share(),
             self._resident_bytes(),
             stats.collect_seconds,
@@ -67,6 +66,10 @@ class OwnCostCollector:
             stats.skipped_ticks,
             stats.lost_samples,
         )
+
+    def decode(self, reading: tuple[float, ...]) -> tuple[float, ...]:
+        """The figures as they are."""
+        return reading
 
     def close(self) -> None:
         """Close the file."""

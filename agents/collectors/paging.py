@@ -1,49 +1,45 @@
 """Page faults, swapping, reclaim, migration and NUMA, from /proc/vmstat (proc_vmstat(5))."""
 
+from collections.abc import Sequence
+
 from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.file_collector import Field, FieldReader, FileCollector
+from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
 
 _KIB = 1024.0
 _ZONES = (b"_dma", b"_dma32", b"_normal", b"_high", b"_movable", b"_device")
-_ALLOCATION_STALLS, _ALLOCATED = b"allocstall", b"pgalloc"
 
 
 def paging_collector(roots: Roots) -> FileCollector:
     """The collector of /proc/vmstat."""
-    return FileCollector("paging", KernelFile(roots.proc / "vmstat"), FieldReader(parse_vmstat, _fields()))
+    return FileCollector("paging", KernelFile(roots.proc / "vmstat"), FieldReader(split_vmstat, _fields()))
 
 
-def parse_vmstat(content: bytes) -> dict[bytes, bytes | float]:
-    """The file's counters by name, and the sums over zones that tell machines with different zones apart no more.
-
-    Raises:
-        ValueError: a counter has no number.
-    """
+def split_vmstat(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+    """`pgfault 3365622`, one line a counter."""
     words = content.split()
-    counters: dict[bytes, bytes | float] = dict(zip(words[::2], words[1::2], strict=True))
-    for total in (_ALLOCATION_STALLS, _ALLOCATED):
-        zones = [float(counters[key]) for key in (total + zone for zone in _ZONES) if key in counters]
-        if zones:
-            counters[total] = sum(zones)
-    return counters
+    return words[::2], words[1::2]
 
 
 def _fields() -> list[Field]:
     def counters(name: str, attribute: str, keys: dict[str, bytes], scale: float = 1.0) -> list[Field]:
-        return [Field(metric_id(name, **{attribute: value}), key, scale) for value, key in keys.items()]
+        return [Field(metric_id(name, **{attribute: value}), (key,), scale) for value, key in keys.items()]
 
     return [
-        Field("system.paging.faults", b"pgfault"),
+        Field("system.paging.faults", (b"pgfault",)),
         *counters("system.paging.faults", "system.paging.fault.type", {"major": b"pgmajfault"}),
         *counters("system.paging.operations", "system.paging.direction", {"in": b"pswpin", "out": b"pswpout"}),
         *counters("system.linux.paging.io", "disk.io.direction", {"read": b"pgpgin", "write": b"pgpgout"}, _KIB),
+        Field(
+            metric_id("system.linux.memory.pages", **{"linux.memory.event": "allocated"}),
+            tuple(b"pgalloc" + zone for zone in _ZONES),
+        ),
         *counters(
             "system.linux.memory.pages",
             "linux.memory.event",
             {
-                "allocated": _ALLOCATED,
                 "freed": b"pgfree",
                 "activated": b"pgactivate",
                 "deactivated": b"pgdeactivate",
@@ -66,8 +62,8 @@ def _fields() -> list[Field]:
             "linux.memory.kind",
             {"anonymous": b"workingset_refault_anon", "file": b"workingset_refault_file"},
         ),
-        Field("system.linux.memory.allocation_stalls", _ALLOCATION_STALLS),
-        Field("system.linux.memory.oom_kills", b"oom_kill"),
+        Field("system.linux.memory.allocation_stalls", tuple(b"allocstall" + zone for zone in _ZONES)),
+        Field("system.linux.memory.oom_kills", (b"oom_kill",)),
         *counters(
             "system.linux.memory.migrated",
             "linux.memory.result",

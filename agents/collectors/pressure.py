@@ -1,7 +1,10 @@
 """Pressure stall information, from /proc/pressure (Documentation/accounting/psi.rst of Linux)."""
 
+from collections.abc import Sequence
+
 from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.file_collector import Field, FieldReader, FileCollector
+from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
 
@@ -17,21 +20,25 @@ def pressure_collectors(roots: Roots) -> list[FileCollector]:
         FileCollector(
             f"pressure_{resource}",
             KernelFile(roots.proc / "pressure" / resource),
-            FieldReader(parse_pressure, _fields(resource)),
+            FieldReader(split_pressure, _fields(resource)),
         )
         for resource in _STALLS
     ]
 
 
-def parse_pressure(content: bytes) -> dict[bytes, bytes | float]:
-    """`some avg10=2.53 avg60=0.97 avg300=0.39 total=6020387` as `some avg10` ... `some total`."""
-    numbers: dict[bytes, bytes | float] = {}
-    for line in content.split(b"\n"):
-        stall, *pairs = line.split(b" ")
-        for pair in pairs:
-            key, _, number = pair.partition(b"=")
-            numbers[stall + b" " + key] = number
-    return numbers
+def split_pressure(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+    """`some avg10=2.53 avg60=0.97 avg300=0.39 total=6020387` as `some avg10`, `some total`.
+
+    Raises:
+        ValueError: a line has another form.
+    """
+    names: list[bytes] = []
+    numbers: list[bytes] = []
+    for line in content.splitlines():
+        stall, average, _, _, total = line.split(b" ")
+        names += [stall + b" avg10", stall + b" total"]
+        numbers += [average.removeprefix(b"avg10="), total.removeprefix(b"total=")]
+    return names, numbers
 
 
 def _fields(resource: str) -> list[Field]:
@@ -40,7 +47,7 @@ def _fields(resource: str) -> list[Field]:
         attributes = {"linux.pressure.resource": resource, "linux.pressure.stall": stall}
         key = stall.encode()
         fields += [
-            Field(metric_id("system.linux.pressure.share", **attributes), key + b" avg10", _PERCENT),
-            Field(metric_id("system.linux.pressure.stall_time", **attributes), key + b" total", _MICROSECOND),
+            Field(metric_id("system.linux.pressure.share", **attributes), (key + b" avg10",), _PERCENT),
+            Field(metric_id("system.linux.pressure.stall_time", **attributes), (key + b" total",), _MICROSECOND),
         ]
     return fields

@@ -1,51 +1,57 @@
 """TCP, UDP and IP counters, from /proc/net/snmp and /proc/net/netstat (RFC 4022, RFC 4113, RFC 4293; proc_net(5))."""
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.file_collector import Field, FieldReader, FileCollector
+from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
-
-_WANTED = frozenset((b"Tcp:", b"Udp:", b"Ip:", b"TcpExt:"))
 
 
 def protocol_collectors(roots: Roots) -> list[FileCollector]:
     """The collectors of both files."""
     net = roots.proc / "net"
     return [
-        FileCollector("protocols", KernelFile(net / "snmp"), FieldReader(parse_protocols, _snmp_fields())),
-        FileCollector("tcp", KernelFile(net / "netstat"), FieldReader(parse_protocols, _netstat_fields())),
+        FileCollector("protocols", KernelFile(net / "snmp"), FieldReader(split_protocols, _snmp_fields())),
+        FileCollector("tcp", KernelFile(net / "netstat"), FieldReader(split_protocols, _netstat_fields())),
     ]
 
 
-def parse_protocols(content: bytes) -> dict[bytes, bytes | float]:
-    """Pairs of lines `Tcp: InSegs OutSegs` and `Tcp: 24992 17364`, as `Tcp:InSegs` ...
+def split_protocols(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+    """Pairs of lines `Tcp: InSegs OutSegs` and `Tcp: 24992 17364`, as `Tcp:InSegs` ..."""
+    lines = content.splitlines()
+    return _qualified(b" ".join(lines[::2])), b" ".join(lines[1::2]).split()
 
-    Raises:
-        ValueError: a protocol has more names than numbers or the other way round.
-    """
-    numbers: dict[bytes, bytes | float] = {}
-    lines = content.split(b"\n")
-    for names, counts in zip(lines[::2], lines[1::2], strict=False):
-        protocol, *keys = names.split()
-        if protocol in _WANTED:
-            numbers.update(zip([protocol + key for key in keys], counts.split()[1:], strict=True))
-    return numbers
+
+@lru_cache(maxsize=8)
+def _qualified(header: bytes) -> tuple[bytes, ...]:
+    """Each word behind the protocol before it; a protocol's own name, which stands among the numbers too, alone."""
+    names, protocol = [], b""
+    for word in header.split():
+        if word.endswith(b":"):
+            protocol = word
+            names.append(word)
+        else:
+            names.append(protocol + word)
+    return tuple(names)
 
 
 def _snmp_fields() -> list[Field]:
     def both(name: str, received: bytes, sent: bytes) -> list[Field]:
         return [
-            Field(metric_id(name, **{"network.io.direction": "receive"}), received),
-            Field(metric_id(name, **{"network.io.direction": "transmit"}), sent),
+            Field(metric_id(name, **{"network.io.direction": "receive"}), (received,)),
+            Field(metric_id(name, **{"network.io.direction": "transmit"}), (sent,)),
         ]
 
     def events(name: str, attribute: str, keys: dict[str, bytes]) -> list[Field]:
-        return [Field(metric_id(name, **{attribute: value}), key) for value, key in keys.items()]
+        return [Field(metric_id(name, **{attribute: value}), (key,)) for value, key in keys.items()]
 
     return [
         *both("system.network.tcp.segments", b"Tcp:InSegs", b"Tcp:OutSegs"),
-        Field("system.network.tcp.retransmits", b"Tcp:RetransSegs"),
-        Field("system.network.tcp.errors", b"Tcp:InErrs"),
+        Field("system.network.tcp.retransmits", (b"Tcp:RetransSegs",)),
+        Field("system.network.tcp.errors", (b"Tcp:InErrs",)),
         *events(
             "system.network.tcp.connections",
             "network.connection.event",
@@ -76,7 +82,7 @@ def _snmp_fields() -> list[Field]:
 
 def _netstat_fields() -> list[Field]:
     def events(name: str, attribute: str, keys: dict[str, bytes]) -> list[Field]:
-        return [Field(metric_id(name, **{attribute: value}), b"TcpExt:" + key) for value, key in keys.items()]
+        return [Field(metric_id(name, **{attribute: value}), (b"TcpExt:" + key,)) for value, key in keys.items()]
 
     return [
         *events(

@@ -1,0 +1,42 @@
+"""Settings of the agent: defaults that work, and one clear sentence for what can't."""
+
+import socket
+from typing import Any
+
+import msgspec
+import pytest
+
+from pulsetrain.agents.settings import AgentSettings
+
+
+def test_the_defaults_work_on_this_machine() -> None:
+    settings = AgentSettings()
+    assert settings.node == socket.gethostname()
+    assert (settings.interval_ms, settings.block_seconds, settings.proc_root) == (100, 1.0, "/proc")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"node": ""}, "agent.node must have 1 to 253 characters"),
+        ({"node": "a b"}, "agent.node 'a b' must not contain spaces"),
+        ({"node": "rack/node"}, "'/' or '@'"),
+        ({"interval_ms": 5}, "agent.interval_ms is 5; it must lie between 10 and 60000"),
+        ({"interval_ms": 1000, "block_seconds": 0.5}, "agent.block_seconds is 0.5; it must lie between 1 and 60"),
+        ({"flush_seconds": float("nan")}, "agent.flush_seconds is nan"),
+        ({"queue_mebibytes": 0}, "agent.queue_mebibytes is 0"),
+        ({"heartbeat_seconds": 0.1}, "agent.heartbeat_seconds is 0.1"),
+        ({"labels": {"": "x"}}, "agent.labels: '' must have a name"),
+        ({"labels": {f"label{n}": "" for n in range(65)}}, "agent.labels has 65 entries; at most 64 are allowed"),
+        ({"proc_root": "/nowhere"}, "agent.proc_root '/nowhere' is no folder"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named_with_what_it_may_be(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match="agent") as caught:
+        AgentSettings(**wrong)
+    assert sentence in str(caught.value)
+
+
+def test_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match="intervall_ms"):
+        msgspec.convert({"intervall_ms": 100}, AgentSettings)
