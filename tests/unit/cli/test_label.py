@@ -1,11 +1,13 @@
 """Labels as typed: what is filled in, and what is refused before anything is sent."""
 
+import sys
 from datetime import UTC, datetime
 
 import pytest
 
 from pulsetrain.cli.errors import ConfigError
 from pulsetrain.cli.label import make_label
+from pulsetrain.cli.main import main
 from pulsetrain.schemas.label import Label, LabelVerdict
 
 AT = datetime(2026, 1, 1, 8, 15, tzinfo=UTC)
@@ -56,3 +58,14 @@ def test_a_label_that_readers_would_refuse_is_one_sentence(changes: dict[str, st
         make_label(**arguments)  # type: ignore[arg-type]
     assert str(caught.value).startswith("This is no valid label: ")
     assert "\n" not in str(caught.value)
+
+
+def test_a_label_for_a_broker_that_is_not_there_gives_up_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pulsetrain.cli.label.CONFIRM_SECONDS", 0.1)
+    monkeypatch.setattr(sys, "argv", ["pulsetrain", "label", "a", "true_positive", "--bootstrap", "127.0.0.1:1"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert "gave up after" in capfd.readouterr().err
