@@ -4,13 +4,14 @@ It decides and remembers; it does not train (`training_task.execute` does, off t
 Time is event time, except for the short wait for further labels.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.labels import LabelBook, LabelledEpisode, LabelOutcome
 from pulsetrain.models.release import Release, tombstone_keys, updated_pointer
-from pulsetrain.models.trainer_state import TrainerState, decode_trainer_state
+from pulsetrain.models.trainer_history import ModelHistory, can_excuse, made_of, teaches
+from pulsetrain.models.trainer_state import decode_trainer_state
 from pulsetrain.models.training_task import (
     EpisodeWindows,
     Refused,
@@ -22,7 +23,7 @@ from pulsetrain.models.training_windows import TrainingMatrix, TrainingWindows, 
 from pulsetrain.schemas.anomaly import Anomaly
 from pulsetrain.schemas.feature_window import FeatureWindow
 from pulsetrain.schemas.label import Label, LabelVerdict
-from pulsetrain.schemas.model_release import KEPT_VERSIONS, ModelManifest, ModelPointer
+from pulsetrain.schemas.model_release import ModelPointer
 
 NS = 1_000_000_000
 
@@ -40,15 +41,8 @@ WARM_UP_SLOTS = 20
 RETRY_SHARE = 4
 """After a refused warm-up the next one waits for this fraction of the warm-up time."""
 
-LABEL_QUIET_NS = 2 * NS
-LABEL_PATIENCE_NS = 30 * NS
-"""Labels that come one upon another are learned together, but none waits longer than this for the next."""
-
 LATE_WINDOWS_NS = 60 * NS
 """After so much more event time the windows of an episode are taken as they are, also where some never came."""
-
-Learned = tuple[LabelVerdict, int]
-"""What a training made of an episode: its verdict, and up to which end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +53,6 @@ class Activation:
     tombstone_keys: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Model:
-    """What is known of one model. `considered` is what a refused training could not learn from."""
-
-    highest_version: int = 0
-    pointer: ModelPointer | None = None
-    manifests: dict[int, ModelManifest] = field(default_factory=dict)
-    states: dict[int, TrainerState] = field(default_factory=dict)
-    considered: dict[str, Learned] = field(default_factory=dict)
-    retry_from_ns: int = 0
-    first_label_ns: int | None = None
-    newest_label_ns: int = 0
-
-    def base(self, window_ns: int) -> TrainerState | None:
-        """The state to learn on from: the newest one that the pointer names, of windows of the length in use."""
-        named = {release.version for release in self.pointer.releases} if self.pointer else set()
-        usable = [version for version in named & set(self.states) if self.states[version].model.window_ns == window_ns]
-        return self.states[max(usable)] if usable else None
-
-
 class Trainer:
     """Fed with what the stream brings, it says when a training is due.
 
@@ -87,9 +61,9 @@ class Trainer:
         clock: Unix time in nanoseconds; it dates releases and bounds event time, and decides nothing else than how
             long labels wait for each other.
 
-    After a start, feed it the models topic, then the features, then the anomalies, then the labels, each to its end,
-    before `due` is asked: a label needs its anomaly. One training runs at a time: after `due` gave a task, exactly one
-    of `published`, `refused` and `abandoned` is called for it.
+    After a start, feed it the models topic, the anomalies, the features and the labels, each to its end and best in
+    this order, before `due` is asked: a label needs its anomaly, and windows of anomalies are kept longer. One training
+    runs at a time: after `due` gave a task, exactly one of `published`, `refused` and `abandoned` is called for it.
     """
 
     def __init__(self, settings: TrainerSettings, clock: Callable[[], int]) -> None:
@@ -97,7 +71,7 @@ class Trainer:
         self._clock = clock
         self._windows = TrainingWindows(HISTORY_WARM_UPS * settings.warm_up_ns, ANOMALOUS_SPAN_NS)
         self._book = LabelBook()
-        self._models: dict[str, _Model] = {}
+        self._models: dict[str, ModelHistory] = {}
         self._event_time_ns = 0
         self._running: TrainingTask | None = None
 
@@ -132,45 +106,37 @@ class Trainer:
         episode = self._book.episode(label.anomaly_id)
         if outcome is LabelOutcome.ACCEPTED and episode is not None:
             self._mark(episode.entity, episode.start_ns, episode.end_ns, episode)
-            model = self._model(entity_kind(episode.entity))
-            model.newest_label_ns = self._clock()
-            if model.first_label_ns is None:
-                model.first_label_ns = model.newest_label_ns
+            kind = entity_kind(episode.entity)
+            if kind in self.kinds:
+                self._model(kind).observe_label(self._clock())
         return outcome
 
     def observe_version(self, name: str, version: int) -> None:
         """Takes note of a version on the models topic, so that its number is not used again."""
-        model = self._model(name)
-        model.highest_version = max(model.highest_version, version)
+        self._model(name).observe_version(version)
 
     def observe_pointer(self, pointer: ModelPointer) -> None:
         """Takes the pointer of a model."""
-        model = self._model(pointer.name)
-        model.pointer = pointer
-        for release in pointer.releases:
-            self.observe_version(pointer.name, release.version)
+        self._model(pointer.name).observe_pointer(pointer)
         self._mark_learned(pointer.name)
 
     def observe_release(self, release: Release) -> str | None:
         """Takes a release from which training may go on; returns why its state is of no use, if it is not."""
         manifest = release.manifest
-        self.observe_version(manifest.name, manifest.version)
         model = self._model(manifest.name)
-        model.manifests[manifest.version] = manifest
+        model.observe_manifest(manifest)
         try:
             state = decode_trainer_state(release.state)
         except ModelRejectedError as error:
             return f"training can't go on from version {manifest.version} of model {manifest.name}: {error}"
-        model.states[manifest.version] = state
-        for version in sorted(model.states)[: -(KEPT_VERSIONS + 1)]:
-            del model.states[version]
+        model.keep_state(manifest.version, state)
         self._book.restore(learned.episode for learned in state.learned.values())
         self._mark_learned(manifest.name)
         return None
 
     def warm_up_share(self, name: str) -> float:
         """How much of its warm-up a model has behind it, 0 to 1; 1 where it has been trained."""
-        if self._base(name) is not None:
+        if self._model(name).base() is not None:
             return 1.0
         span = self._windows.normal_span(name)
         if span is None:
@@ -205,10 +171,7 @@ class Trainer:
         self._running = None
         self.observe_pointer(pointer)
         self.observe_release(release)
-        model = self._model(pointer.name)
-        model.considered.clear()
-        for version in set(model.manifests) - {named.version for named in pointer.releases}:
-            del model.manifests[version]
+        self._model(pointer.name).forget_superseded()
 
     def refused(self, refusal: Refused) -> None:
         """The running training gave nothing: it is tried again only with other labels, or with more windows."""
@@ -216,7 +179,7 @@ class Trainer:
         model = self._model(refusal.name)
         model.retry_from_ns = self._event_time_ns + self._settings.warm_up_ns // RETRY_SHARE
         if task is not None:
-            model.considered.update((each.episode.id, _made_of(each.episode)) for each in task.episodes)
+            model.considered.update((each.episode.id, made_of(each.episode)) for each in task.episodes)
 
     def abandoned(self) -> None:
         """The running training ended for a reason that is not in its data, e.g. Kafka was away: it is due again."""
@@ -225,11 +188,8 @@ class Trainer:
             # Some records of it may be on the topic already.
             self.observe_version(task.name, task.version)
 
-    def _model(self, name: str) -> _Model:
-        return self._models.setdefault(name, _Model())
-
-    def _base(self, name: str) -> TrainerState | None:
-        return self._model(name).base(self._settings.window_ns)
+    def _model(self, name: str) -> ModelHistory:
+        return self._models.setdefault(name, ModelHistory(self._settings.window_ns))
 
     def _mark_learned(self, name: str) -> None:
         for episode in self._book.episodes():
@@ -240,7 +200,7 @@ class Trainer:
         """Keeps an episode's windows apart; those of a false positive are normal once a model has learned from them."""
         is_normal = False
         if episode is not None and episode.label.verdict is LabelVerdict.FALSE_POSITIVE:
-            is_normal = self._made_of(entity_kind(entity)).get(episode.id) == _made_of(episode)
+            is_normal = self._model(entity_kind(entity)).made_of_episodes().get(episode.id) == made_of(episode)
         if is_normal:
             self._windows.mark_normal(entity, start_ns)
         else:
@@ -248,7 +208,7 @@ class Trainer:
 
     def _due(self, name: str) -> TrainingTask | None:
         model = self._model(name)
-        base = self._base(name)
+        base = model.base()
         episodes = [each for each in self._book.episodes() if entity_kind(each.entity) == name]
         if base is None:
             if self.warm_up_share(name) < 1 or self._event_time_ns < model.retry_from_ns:
@@ -256,9 +216,9 @@ class Trainer:
             reason = TrainingReason.WARM_UP
             ready = [each for each in episodes if self._has_windows(each)]
         else:
-            made = self._made_of(name)
-            new = [each for each in episodes if _teaches(made.get(each.id), each)]
-            if not new or self._waits_for_labels(model) or not _can_excuse(base, episodes):
+            made = model.made_of_episodes()
+            new = [each for each in episodes if teaches(made.get(each.id), each)]
+            if not new or model.waits_for_labels(self._clock()) or not can_excuse(base, episodes):
                 return None
             reason = TrainingReason.LABELS
             waiting = {each.id for each in new if not self._has_windows(each)}
@@ -279,20 +239,6 @@ class Trainer:
             episodes=tuple(EpisodeWindows(each, self._windows_of(each)) for each in ready),
         )
 
-    def _waits_for_labels(self, model: _Model) -> bool:
-        """Whether another label may follow within a moment."""
-        if model.first_label_ns is None:
-            return False
-        now_ns = self._clock()
-        is_quiet = now_ns - model.newest_label_ns >= LABEL_QUIET_NS
-        return not is_quiet and now_ns - model.first_label_ns < LABEL_PATIENCE_NS
-
-    def _made_of(self, name: str) -> dict[str, Learned]:
-        """What trainings made of the episodes that they knew."""
-        base = self._base(name)
-        learned = {each.episode.id: _made_of(each.episode) for each in base.learned.values()} if base else {}
-        return learned | self._model(name).considered
-
     def _has_windows(self, episode: LabelledEpisode) -> bool:
         """Whether the windows of an episode have arrived, or had time enough to."""
         # A window that holds a short missed fault may end almost a window after it.
@@ -305,21 +251,3 @@ class Trainer:
     def _windows_of(self, episode: LabelledEpisode) -> TrainingMatrix:
         find = self._windows.windows_during if episode.is_missed_fault else self._windows.windows_of
         return find(episode.entity, episode.start_ns, episode.end_ns)
-
-
-def _made_of(episode: LabelledEpisode) -> Learned:
-    return episode.label.verdict, episode.end_ns
-
-
-def _teaches(made: Learned | None, episode: LabelledEpisode) -> bool:
-    """Whether the episode says something that was not `made` of it before."""
-    if made is None:
-        return True
-    verdict, end_ns = made
-    return verdict is not episode.label.verdict or (episode.is_settled and episode.end_ns > end_ns)
-
-
-def _can_excuse(base: TrainerState, episodes: Sequence[LabelledEpisode]) -> bool:
-    """Whether there is or was something that an operator called a false positive."""
-    benign = (each for each in episodes if each.label.verdict is LabelVerdict.FALSE_POSITIVE)
-    return base.model.benign.profiles > 0 or any(benign)

@@ -239,24 +239,30 @@ def _row(window: FeatureWindow) -> _Row:
 
 def _matrix(rows: Iterable[_Row]) -> TrainingMatrix:
     ordered = sorted(rows, key=lambda row: (row.end_ns, row.rank))
-    names = _common_names([row.names for row in ordered])
-    positions: dict[int, IntArray | None] = {}
-    for row in ordered:
-        if id(row.names) not in positions:
-            positions[id(row.names)] = _positions(row.names, names)
-    chosen = [(row, position) for row in ordered if (position := positions[id(row.names)]) is not None]
-    matrix = np.empty((len(chosen), len(names)))
-    for index, (row, position) in enumerate(chosen):
-        matrix[index] = row.values[position]
-    return TrainingMatrix(names, matrix, np.array([row.end_ns for row, _ in chosen], dtype=np.int64))
+    # Windows of one layout share the tuple of its names, so that layouts are told apart without comparing them.
+    indices: dict[int, list[int]] = {}
+    for index, row in enumerate(ordered):
+        indices.setdefault(id(row.names), []).append(index)
+    layouts = [(ordered[of_layout[0]].names, of_layout) for of_layout in indices.values()]
+    names = _common_names(layouts, len(ordered))
+    matrix = np.empty((len(ordered), len(names)))
+    is_whole = np.ones(len(ordered), dtype=np.bool_)
+    for layout, of_layout in layouts:
+        positions = _positions(layout, names)
+        if positions is None:
+            is_whole[of_layout] = False
+        else:
+            matrix[of_layout] = np.stack([ordered[index].values for index in of_layout])[:, positions]
+    ends_ns = np.array([row.end_ns for row in ordered], dtype=np.int64)
+    return TrainingMatrix(names, matrix[is_whole], ends_ns[is_whole])
 
 
-def _common_names(layouts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Names, in alphabetical order, that are in at least `MIN_COLUMN_SHARE` of the layouts."""
+def _common_names(layouts: Sequence[tuple[tuple[str, ...], list[int]]], windows: int) -> tuple[str, ...]:
+    """Names, in alphabetical order, that at least `MIN_COLUMN_SHARE` of the windows have."""
     counts: Counter[str] = Counter()
-    for layout, windows in Counter(layouts).items():
-        counts.update(dict.fromkeys(layout, windows))
-    return tuple(sorted(name for name, windows in counts.items() if windows >= MIN_COLUMN_SHARE * len(layouts)))
+    for layout, of_layout in layouts:
+        counts.update(dict.fromkeys(layout, len(of_layout)))
+    return tuple(sorted(name for name, count in counts.items() if count >= MIN_COLUMN_SHARE * windows))
 
 
 def _positions(layout: tuple[str, ...], names: tuple[str, ...]) -> IntArray | None:

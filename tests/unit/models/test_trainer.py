@@ -470,6 +470,41 @@ def test_without_a_sound_state_the_model_is_learned_anew_and_its_labels_too() ->
     assert flagged(release, windows(2000, 2050, BENIGN_JOB)) == [False] * 11
 
 
+def test_a_model_of_windows_of_another_length_is_no_base_to_learn_on() -> None:
+    clock = Clock()
+    _, first, pointer = trained(clock)
+    after = Trainer(replace(SETTINGS, window_ns=10 * NS), clock)
+    after.observe_release(first)
+    after.observe_pointer(pointer)
+    feed(after, [replace(each, start_ns=each.end_ns - 10 * NS) for each in windows(0, 600)])
+
+    task = task_of(after)
+
+    assert (task.version, task.reason, task.base) == (2, TrainingReason.WARM_UP, None)
+
+
+def test_what_was_learned_as_benign_is_normal_again_also_after_a_restart() -> None:
+    clock = Clock()
+    before, _, _ = trained(clock)
+    feed_anomaly(before, 1000, 1050)
+    before.add_label(label(1000))
+    clock.advance(2)
+    second, activation = publish(before)
+    after = Trainer(SETTINGS, clock)
+    after.observe_release(second)
+    feed_anomaly(after, 1000, 1050)
+    feed(after, windows(1070, 1200))
+    after.observe_pointer(activation.pointer)
+    feed_anomaly(after, 1205, 1300, FAULT)
+    after.add_label(label(1205, LabelVerdict.TRUE_POSITIVE, minute=60))
+    clock.advance(2)
+
+    ends = task_of(after).normal.ends_ns // NS - START
+
+    assert ((ends >= 1000) & (ends <= 1050)).sum() == 11
+    assert ((ends >= 1200) & (ends <= 1305)).sum() == 0
+
+
 def test_a_version_becomes_effective_after_the_newest_window_seen() -> None:
     trainer = Trainer(SETTINGS, Clock())
     feed(trainer, windows(0, 600))
