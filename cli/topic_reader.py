@@ -24,6 +24,7 @@ from pulsetrain.schemas.kafka import KafkaSettings, consumer_config
 from pulsetrain.schemas.times import utc_time
 
 _METADATA_SECONDS = 10.0
+_TOPIC_SECONDS = 5.0
 _POLL_SECONDS = 0.2
 _REPEAT_SECONDS = 30.0
 _NS_PER_MS = 1_000_000
@@ -96,19 +97,28 @@ class TopicReader:
                 raise CliError(f"{self._topic} on {self._kafka.bootstrap} can't be read: {error.str()}.")
 
     def _assign(self, consumer: Consumer) -> None:
-        found = consumer.list_topics(self._topic, timeout=_METADATA_SECONDS).topics[self._topic]
-        if found.error is not None or not found.partitions:
-            raise CliError(
-                f"There is no topic {self._topic} on {self._kafka.bootstrap}: create the topics with "
-                "`pulsetrain topics create`, or name another --prefix."
-            )
-        partitions = [TopicPartition(self._topic, partition, OFFSET_BEGINNING) for partition in found.partitions]
+        found = self._found_partitions(consumer)
+        partitions = [TopicPartition(self._topic, partition, OFFSET_BEGINNING) for partition in found]
         if not self._from_beginning:
             for partition in partitions:
                 _, partition.offset = consumer.get_watermark_offsets(partition, timeout=_METADATA_SECONDS)
         consumer.assign(partitions)
         since = "from the beginning" if self._from_beginning else "from now on"
         self._announce(f"Reading {self._topic} on {self._kafka.bootstrap} {since}; Ctrl-C ends.")
+
+    def _found_partitions(self, consumer: Consumer) -> list[int]:
+        """The topic's partitions; a topic that is only just being made is waited for."""
+        deadline = time.monotonic() + _TOPIC_SECONDS
+        while True:
+            found = consumer.list_topics(self._topic, timeout=_METADATA_SECONDS).topics[self._topic]
+            if found.error is None and found.partitions:
+                return list(found.partitions)
+            if time.monotonic() > deadline:
+                raise CliError(
+                    f"There is no topic {self._topic} on {self._kafka.bootstrap}: create the topics with "
+                    "`pulsetrain topics create`, or name another --prefix."
+                )
+            time.sleep(_POLL_SECONDS)
 
     def _client_error(self, error: KafkaError) -> None:
         """Tell a trouble that librdkafka goes on with by itself, at most once in a while."""

@@ -133,6 +133,16 @@ def test_tail_shows_what_comes_goes_on_after_poison_and_ends_with_ctrl_c(
     assert "Traceback" not in tail.errors()
 
 
+def test_tail_waits_a_moment_for_a_topic_that_is_only_just_being_made(
+    broker: EmbeddedBroker, unique: str, tmp_path: Path
+) -> None:
+    arguments = ("status", "--from-beginning", "--count", "1", "--bootstrap", broker.bootstrap, "--prefix", unique)
+    with tailing(tmp_path, *arguments) as tail:
+        send(broker, f"{unique}status", (GOLDEN / "status.json").read_bytes())
+        assert tail.process.wait(30) == 0
+    assert "12 of 1200 blocks could not be sent" in tail.output()
+
+
 def test_tail_ends_quietly_when_its_reader_does(broker: EmbeddedBroker, unique: str) -> None:
     send(broker, f"{unique}status", *[(GOLDEN / "status.json").read_bytes()] * 2000)
     arguments = ["tail", "status", "--from-beginning", "--bootstrap", broker.bootstrap, "--prefix", unique]
