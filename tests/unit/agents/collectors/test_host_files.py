@@ -115,7 +115,7 @@ def test_a_pressure_file_of_another_form_is_not_supported(tmp_path: Path) -> Non
 
 
 def test_every_metric_is_in_the_catalogue_and_its_recorded_value_in_the_valid_range() -> None:
-    values = {}
+    values: dict[str, float] = {}
     for collector in all_collectors(ROOTS, RunStats()):
         values |= read(collector)
     assert len(values) >= 100

@@ -1,0 +1,159 @@
+"""A real agent on this machine's /proc and a real client of Kafka's protocol."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from pulsetrain.agents.agent import run_agent
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.cli.brokers.embedded import EMBEDDED_PARTITIONS, EmbeddedBroker
+from pulsetrain.schemas import catalogue
+from pulsetrain.schemas.json_record import decode_json
+from pulsetrain.schemas.kafka import KafkaSettings, consumer_config
+from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block
+from pulsetrain.schemas.status import Status, StatusEvent
+from pulsetrain.schemas.topics import TopicNames
+
+MS = 1_000_000
+INTERVAL_NS = 100 * MS
+WAIT_SECONDS = 20.0
+
+
+@contextmanager
+def running_agent(
+    kafka: KafkaSettings, topics: TopicNames, ended: list[RunStats], flush_seconds: float = 5.0
+) -> Iterator[None]:
+    stop = threading.Event()
+    settings = AgentSettings(node="node-00", interval_ms=100, labels={"job": "demo"}, flush_seconds=flush_seconds)
+    agent = threading.Thread(target=lambda: ended.append(run_agent(settings, kafka, topics, stop)))
+    agent.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        agent.join(WAIT_SECONDS)
+        assert not agent.is_alive(), f"the agent did not end within {WAIT_SECONDS:.0f} s"
+
+
+def test_blocks_of_this_machine_arrive_complete_and_in_order(broker: EmbeddedBroker, unique: str) -> None:
+    kafka, topics = KafkaSettings(bootstrap=broker.bootstrap), TopicNames(unique)
+    received = Received(kafka, topics)
+    ended: list[RunStats] = []
+    with running_agent(kafka, topics, ended):
+        received.take_until(lambda: len(received.blocks) >= 3, "three blocks")
+    stats = ended[0]
+    received.take_until(lambda: received.count >= stats.produced, f"{stats.produced} messages")
+    received.close()
+
+    assert received.keys == {b"node-00"}
+    events = [status.event for status in received.statuses]
+    assert events[:2] == [StatusEvent.STARTED, StatusEvent.HEARTBEAT]
+    assert events[-1] is StatusEvent.STOPPED
+    _assert_a_whole_session(received.blocks)
+    _assert_plausible(received.blocks)
+    assert stats.produced == stats.sent == received.count
+    assert stats.pending == stats.failed == stats.dropped == stats.lost_samples == 0
+    assert stats.ticks == sum(len(block.ticks_ns) for block in received.blocks)
+
+
+class Received:
+    """What a consumer of both topics has been given."""
+
+    def __init__(self, kafka: KafkaSettings, topics: TopicNames) -> None:
+        self.blocks: list[SampleBlock] = []
+        self.statuses: list[Status] = []
+        self.keys: set[bytes | None] = set()
+        self._status_topic = topics.status
+        self._consumer = Consumer(consumer_config(kafka, None))
+        self._consumer.assign(
+            [
+                TopicPartition(topic, partition, OFFSET_BEGINNING)
+                for topic in (topics.samples, topics.status)
+                for partition in range(EMBEDDED_PARTITIONS)
+            ]
+        )
+
+    @property
+    def count(self) -> int:
+        return len(self.blocks) + len(self.statuses)
+
+    def take_until(self, done: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not done():
+            assert time.monotonic() < deadline, f"waited {WAIT_SECONDS:.0f} s for {what}, got {self.count} messages"
+            message = self._consumer.poll(0.2)
+            if message is None or message.error():
+                continue
+            self.keys.add(message.key())
+            if message.topic() == self._status_topic:
+                self.statuses.append(decode_json(message.value(), Status))
+            else:
+                self.blocks.append(decode_sample_block(message.value()))
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _assert_a_whole_session(blocks: list[SampleBlock]) -> None:
+    assert len({block.session for block in blocks}) == 1
+    assert {(block.entity, block.interval_ns) for block in blocks} == {("node-00/host", INTERVAL_NS)}
+    assert [block.sequence for block in blocks] == list(range(len(blocks)))
+    newest = None
+    for block in blocks:
+        assert block.sent_until_ns == newest
+        newest = int(block.ticks_ns[-1])
+        assert len(set(block.ticks_ns // (10 * INTERVAL_NS))) == 1, "a block lies within one second"
+    ticks = np.concatenate([block.ticks_ns for block in blocks])
+    # A busy machine delays a tick now and then; it never leaves its interval, and most are within 5 ms.
+    assert np.median(ticks % INTERVAL_NS) < 5 * MS
+    assert np.all(np.diff(ticks // INTERVAL_NS) >= 1)
+
+
+def _assert_plausible(blocks: list[SampleBlock]) -> None:
+    metrics, values = blocks[0].metrics, np.concatenate([block.values for block in blocks])
+    assert len(metrics) >= 100
+    assert not blocks[-1].missing
+    modes = [index for index, metric in enumerate(metrics) if "cpu.mode=" in metric]
+    np.testing.assert_allclose(values[:, modes].sum(axis=1), 1.0)
+    for index, metric in enumerate(metrics):
+        entry = catalogue.find(metric)
+        assert entry is not None, metric
+        column = values[:, index]
+        assert entry.valid_min <= np.nanmin(column), metric
+        assert np.nanmax(column) <= entry.valid_max, metric
+    total = Path("/proc/meminfo").read_text().splitlines()[0]
+    assert values[0, metrics.index("system.memory.limit")] == int(total.split()[1]) * 1024
+
+
+def test_an_agent_whose_broker_is_gone_ends_in_time_and_accounts_for_every_message(unique: str) -> None:
+    ended: list[RunStats] = []
+    topics = TopicNames(unique)
+    with ExitStack() as agent:
+        with EmbeddedBroker() as broker:
+            kafka = KafkaSettings(bootstrap=broker.bootstrap)
+            received = Received(kafka, topics)
+            agent.enter_context(running_agent(kafka, topics, ended, flush_seconds=1.0))
+            received.take_until(lambda: len(received.blocks) >= 1, "a block")
+            received.close()
+        began = time.monotonic()
+    assert time.monotonic() - began < 10.0
+    stats = ended[0]
+    assert stats.pending == 0
+    assert stats.sent >= received.count
+    assert stats.sent + stats.failed + stats.dropped == stats.produced
+    assert stats.failed + stats.dropped > 0
+
+
+def test_an_agent_that_finds_no_broker_waits_and_ends_when_told(unique: str) -> None:
+    ended: list[RunStats] = []
+    began = time.monotonic()
+    with running_agent(KafkaSettings(bootstrap="127.0.0.1:1"), TopicNames(unique), ended):
+        pass
+    assert time.monotonic() - began < WAIT_SECONDS
+    assert ended[0].produced == 0

@@ -1,0 +1,245 @@
+"""Every message is accounted for: sent, failed or dropped, whatever Kafka does."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pulsetrain.agents.publisher import Publisher
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.schemas.kafka import KafkaSettings, producer_config
+
+KEY = b"node"
+
+
+class FakeProducer:
+    """librdkafka's behaviour as far as the publisher sees it: a queue with room for a few, reports on poll."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.held: list[tuple[bytes, Callable[[Any, Any], None]]] = []
+        self.delivered: list[bytes] = []
+        self.refusal: KafkaError | None = None
+        self.closed = False
+
+    def produce(self, topic: str, *, key: bytes, value: bytes, on_delivery: Callable[[Any, Any], None]) -> None:
+        if self.refusal is not None:
+            raise KafkaException(self.refusal)
+        if len(self.held) >= self.room:
+            raise BufferError
+        self.held.append((value, on_delivery))
+
+    def poll(self, timeout: float) -> None:
+        """Nothing is delivered unless the test says so."""
+
+    def report(self, count: int, error: KafkaError | None = None) -> None:
+        done, self.held = self.held[:count], self.held[count:]
+        for value, on_delivery in done:
+            if error is None:
+                self.delivered.append(value)
+            on_delivery(error, None)
+
+    def purge(self) -> None:
+        self.report(len(self.held), KafkaError(KafkaError._PURGE_QUEUE))
+
+    def flush(self, timeout: float) -> int:
+        return len(self.held)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Clock:
+    """Moves on by a tenth of a second each time it is read."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.1
+        return self.now
+
+
+def publisher(producer: FakeProducer, queue_bytes: int = 1000) -> tuple[Publisher, RunStats]:
+    stats = RunStats()
+    opened: Callable[..., Any] = lambda _: producer  # noqa: E731
+    return Publisher(opened, stats, queue_bytes, Clock()), stats
+
+
+def unreachable(**overrides: Any) -> Callable[[Callable[[KafkaError], None]], Producer]:
+    kafka = KafkaSettings(bootstrap="127.0.0.1:1")
+    return lambda report: Producer(producer_config(kafka, error_cb=report, log_level=0, **overrides))
+
+
+def test_messages_are_sent_in_order() -> None:
+    producer = FakeProducer(room=3)
+    sender, stats = publisher(producer)
+    for number in range(10):
+        sender.send("t", KEY, b"%d" % number)
+    while len(producer.delivered) < 10:
+        producer.report(2)
+        sender.poll()
+    assert producer.delivered == [b"%d" % number for number in range(10)]
+    assert (stats.produced, stats.sent, stats.pending) == (10, 10, 0)
+
+
+def test_the_oldest_message_is_dropped_when_there_is_no_room() -> None:
+    producer = FakeProducer(room=1)
+    sender, stats = publisher(producer, queue_bytes=3 * (len(KEY) + 1))
+    for number in range(7):
+        sender.send("t", KEY, b"%d" % number, samples=10)
+    assert (stats.dropped, stats.lost_samples, stats.pending) == (3, 30, 4)
+    while stats.pending:
+        producer.report(1)
+        sender.poll()
+    # The first one was with librdkafka already; 1, 2 and 3 had to go.
+    assert producer.delivered == [b"0", b"4", b"5", b"6"]
+
+
+def test_a_message_that_librdkafka_gives_up_is_a_failure_and_its_samples_are_lost() -> None:
+    producer = FakeProducer(room=5)
+    sender, stats = publisher(producer)
+    sender.send("t", KEY, b"x", samples=70)
+    producer.report(1, KafkaError(KafkaError._MSG_TIMED_OUT))
+    assert (stats.sent, stats.failed, stats.lost_samples) == (0, 1, 70)
+
+
+def test_a_message_that_is_refused_does_not_hold_up_the_next() -> None:
+    producer = FakeProducer(room=5)
+    sender, stats = publisher(producer)
+    producer.refusal = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
+    sender.send("t", KEY, b"too large", samples=3)
+    producer.refusal = None
+    sender.send("t", KEY, b"good")
+    producer.report(5)
+    assert producer.delivered == [b"good"]
+    assert (stats.sent, stats.failed, stats.lost_samples) == (1, 1, 3)
+
+
+def test_a_producer_that_gives_up_for_good_is_replaced_and_only_what_it_held_fails() -> None:
+    first, second = FakeProducer(room=1), FakeProducer(room=5)
+    producers: list[Any] = [first, second]
+    stats = RunStats()
+    sender = Publisher(lambda _: producers.pop(0), stats, 1000)
+    sender.send("t", KEY, b"with the first")
+    first.refusal = KafkaError(KafkaError._FATAL, "out of sequence", fatal=True)
+    sender.send("t", KEY, b"waits")
+    assert first.closed
+    sender.poll()
+    second.report(1)
+    assert second.delivered == [b"waits"]
+    assert (stats.sent, stats.failed, stats.pending) == (1, 1, 0)
+
+
+def test_closing_delivers_what_is_held() -> None:
+    producer = FakeProducer(room=2)
+    sender, stats = publisher(producer)
+    for number in range(5):
+        sender.send("t", KEY, b"%d" % number)
+    producer.poll = lambda timeout: producer.report(1)  # type: ignore[method-assign]
+    assert sender.close(60.0) == 0
+    assert len(producer.delivered) == stats.sent == 5
+
+
+def test_closing_gives_up_at_the_deadline_and_says_how_many_are_lost() -> None:
+    producer = FakeProducer(room=2)
+    sender, stats = publisher(producer)
+    for number in range(5):
+        sender.send("t", KEY, b"%d" % number)
+    assert sender.close(1.0) == 5
+    assert (stats.failed, stats.dropped, stats.pending) == (2, 3, 0)
+    assert producer.closed
+
+
+def test_the_producer_is_opened_by_the_first_message_and_in_the_process_that_sends_it() -> None:
+    opened_in: list[int] = []
+
+    def open_producer(_: Callable[[KafkaError], None]) -> Any:
+        opened_in.append(os.getpid())
+        return FakeProducer(room=5)
+
+    sender = Publisher(open_producer, RunStats(), 1000)
+    sender.poll()
+    assert not opened_in
+    child = os.fork()
+    if child == 0:
+        sender.send("t", KEY, b"x")
+        os._exit(0 if opened_in == [os.getpid()] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert not opened_in
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.integers(0, 40)),
+        st.tuples(st.just("deliver"), st.integers(1, 5)),
+        st.tuples(st.just("fail"), st.integers(1, 5)),
+        st.tuples(st.just("poll"), st.just(0)),
+    ),
+    max_size=80,
+)
+
+
+@given(STEPS, st.integers(1, 4), st.integers(20, 200))
+def test_sent_failed_dropped_and_pending_add_up_to_produced_at_every_moment(
+    steps: list[tuple[str, int]], room: int, queue_bytes: int
+) -> None:
+    producer = FakeProducer(room)
+    sender, stats = publisher(producer, queue_bytes)
+    produced = 0
+    for step, number in steps:
+        if step == "send":
+            sender.send("t", KEY, b"x" * number, samples=number)
+            produced += 1
+        elif step == "deliver":
+            producer.report(number)
+        elif step == "fail":
+            producer.report(number, KafkaError(KafkaError._MSG_TIMED_OUT))
+        else:
+            sender.poll()
+        assert stats.produced == produced
+        assert stats.pending >= len(producer.held)
+        assert stats.sent == len(producer.delivered)
+    undelivered = sender.close(0.0)
+    assert stats.pending == 0
+    assert stats.sent + stats.failed + stats.dropped == produced
+    assert stats.sent == len(producer.delivered)
+    assert undelivered <= produced
+
+
+def test_with_an_unreachable_broker_and_a_queue_of_ten_every_message_is_accounted_for() -> None:
+    stats = RunStats()
+    limits = {"queue.buffering.max.messages": 10, "message.timeout.ms": 1500, "linger.ms": 0}
+    sender = Publisher(unreachable(**limits), stats, 15 * (len(KEY) + 1))
+    for number in range(40):
+        sender.send("t", KEY, b"%d" % (number % 10), samples=2)
+    # 10 are with librdkafka, 15 wait, the other 15 had no room.
+    assert (stats.dropped, stats.pending, stats.sent) == (15, 25, 0)
+    undelivered = sender.close(4.0)
+    assert stats.pending == 0
+    assert stats.sent == 0
+    assert stats.failed + stats.dropped == stats.produced == 40
+    assert stats.failed >= 10
+    assert stats.lost_samples == 80
+    assert 0 < undelivered <= 15
+
+
+def test_an_outage_is_told_once_and_its_end_once(caplog: Any) -> None:
+    reports: list[Callable[[KafkaError], None]] = []
+    producer = FakeProducer(room=5)
+
+    def open_producer(report: Callable[[KafkaError], None]) -> Any:
+        reports.append(report)
+        return producer
+
+    sender = Publisher(open_producer, RunStats(), 1000)
+    sender.send("t", KEY, b"x")
+    for _ in range(90):
+        reports[0](KafkaError(KafkaError._TRANSPORT, "Connection refused"))
+    producer.report(1)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "Connection refused" in caplog.records[0].message
+    assert "again" in caplog.records[1].message

@@ -1,0 +1,94 @@
+"""Status messages: each episode is told once, heartbeats come in time."""
+
+from typing import Any
+
+from pulsetrain.agents.publisher import Publisher
+from pulsetrain.agents.reporter import Reporter
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.schemas.json_record import decode_json
+from pulsetrain.schemas.status import Severity, Status, StatusEvent
+
+SECOND = 1_000_000_000
+NOW = 1_700_000_000 * SECOND
+
+
+class Recorder:
+    """A producer that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.messages: list[Status] = []
+        self.keys: set[bytes] = set()
+
+    def produce(self, topic: str, *, key: bytes, value: bytes, on_delivery: Any) -> None:
+        assert topic == "status"
+        self.keys.add(key)
+        self.messages.append(decode_json(value, Status))
+
+    def poll(self, timeout: float) -> None:
+        """There is nothing to report."""
+
+
+def reporter() -> tuple[Reporter, Recorder, RunStats]:
+    recorder, stats = Recorder(), RunStats()
+    opened: Any = lambda _: recorder  # noqa: E731
+    return Reporter("n1", "status", Publisher(opened, stats, 10_000), stats, 10.0, lambda: NOW), recorder, stats
+
+
+def test_messages_carry_the_node_as_source_and_key() -> None:
+    says, recorder, _ = reporter()
+    says.started(200, {"pressure_cpu": "/proc/pressure/cpu: No such file"})
+    assert recorder.keys == {b"n1"}
+    message = recorder.messages[0]
+    assert (message.source, message.event, message.severity) == ("n1", StatusEvent.STARTED, Severity.INFO)
+    assert message.details == {"metrics": 200, "pressure_cpu": "/proc/pressure/cpu: No such file"}
+    assert message.at.timestamp() == 1_700_000_000
+
+
+def test_a_heartbeat_comes_every_ten_seconds_with_the_counters() -> None:
+    says, recorder, stats = reporter()
+    for tenth in range(301):
+        stats.ticks += 1
+        says.beat(NOW + tenth * SECOND // 10)
+    assert [message.event for message in recorder.messages] == [StatusEvent.HEARTBEAT] * 4
+    assert [message.details["ticks"] for message in recorder.messages] == [1, 101, 201, 301]
+
+
+def test_heartbeats_go_on_after_the_clock_was_set_back() -> None:
+    says, recorder, _ = reporter()
+    says.beat(NOW)
+    says.beat(NOW - 3600 * SECOND)
+    assert len(recorder.messages) == 2
+
+
+def test_a_failure_is_told_once_an_episode_and_its_end_once() -> None:
+    says, recorder, _ = reporter()
+    for failure in (None, "gone", "gone", "gone too", None, None, "gone"):
+        says.collector_read("disk", failure)
+        says.collector_read("cpu", None)
+    assert [message.event for message in recorder.messages] == [
+        StatusEvent.COLLECTOR_FAILED,
+        StatusEvent.COLLECTOR_RECOVERED,
+        StatusEvent.COLLECTOR_FAILED,
+    ]
+    assert "disk" in recorder.messages[0].message
+    assert "gone" in recorder.messages[0].message
+    assert recorder.messages[0].severity is Severity.WARNING
+
+
+def test_lost_messages_are_reported_with_the_next_heartbeat_and_not_again() -> None:
+    says, recorder, stats = reporter()
+    says.beat(NOW)
+    stats.dropped, stats.failed, stats.lost_samples = 3, 2, 5000
+    for tenth in range(1, 250):
+        says.beat(NOW + tenth * SECOND // 10)
+    dropped = [message for message in recorder.messages if message.event is StatusEvent.SAMPLES_DROPPED]
+    assert len(dropped) == 1
+    assert dropped[0].message.startswith("5 messages were lost")
+    assert dropped[0].details["lost_samples"] == 5000
+
+
+def test_the_end_is_told_with_the_counters() -> None:
+    says, recorder, stats = reporter()
+    stats.ticks = 7
+    says.stopped()
+    assert (recorder.messages[0].event, recorder.messages[0].details["ticks"]) == (StatusEvent.STOPPED, 7)
