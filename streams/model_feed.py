@@ -4,7 +4,7 @@ import asyncio
 
 from aiokafka.structs import ConsumerRecord
 
-from pulsetrain.models.registry import ModelRegistry, RegistryChange, RegistryEvent
+from pulsetrain.models.registry import ModelRegistry, RegistryChange, RegistryEvent, TestRows
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.status import Severity, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
@@ -21,11 +21,16 @@ _STATUS = {
 
 
 class ModelFeed:
-    """Keeps a `ModelRegistry` current and reports each version that was loaded or rejected."""
+    """Keeps a `ModelRegistry` current and reports each version that was loaded or rejected.
 
-    def __init__(self, kafka: KafkaSettings, topics: TopicNames, outbox: Outbox) -> None:
+    Args:
+        test_rows: recent rows of a model's columns, on which a new version is tried beside the live one.
+    """
+
+    def __init__(self, kafka: KafkaSettings, topics: TopicNames, outbox: Outbox, test_rows: TestRows) -> None:
         self.registry = ModelRegistry()
         self._outbox = outbox
+        self._test_rows = test_rows
         self._events: asyncio.Queue[RegistryEvent] = asyncio.Queue()
         self._reader = LogReader(kafka, [topics.models], self._apply)
 
@@ -47,5 +52,7 @@ class ModelFeed:
             reading.cancel()
 
     def _apply(self, record: ConsumerRecord) -> None:
-        for event in self.registry.apply(record.key, record.value):
-            self._events.put_nowait(event)
+        for event in self.registry.apply(record.key, record.value, self._test_rows):
+            # What the topic's past holds of versions that are gone by now is nobody's trouble.
+            if self._reader.caught_up.is_set() or event.change is RegistryChange.LOADED:
+                self._events.put_nowait(event)

@@ -1,6 +1,7 @@
 """One trainer's time as the owner of the labels: it reads the topics, trains when due, and publishes."""
 
 import asyncio
+import logging
 import time
 from functools import partial
 
@@ -24,6 +25,8 @@ from pulsetrain.streams.outbox import Outbox
 from pulsetrain.streams.settings import NS, WorkerSettings
 
 _LOOK_SECONDS = 0.5
+
+_log = logging.getLogger(__name__)
 
 
 class TrainingSession:
@@ -50,22 +53,27 @@ class TrainingSession:
         self._kinds: set[str] = set()
         self._caught_up = asyncio.Event()
         reader = partial(LogReader, kafka)
-        self._readers = [
+        self._first_readers = [
             reader([topics.models], self._take_model),
             reader([topics.anomalies], self._take_anomaly),
-            reader([topics.features], self._take_window, since_ns=time.time_ns() - HISTORY_WARM_UPS * warm_up_ns),
             reader([topics.labels], self._take_past_label),
         ]
+        # Windows come last: those of anomalies are kept longer, so the anomalies have to be known.
+        self._window_reader = reader(
+            [topics.features], self._take_window, since_ns=time.time_ns() - HISTORY_WARM_UPS * warm_up_ns
+        )
 
     async def run(self) -> None:
         """Reads and trains until cancelled."""
-        reading = [asyncio.create_task(reader.run()) for reader in self._readers]
+        reading = [asyncio.create_task(reader.run()) for reader in self._first_readers]
         try:
-            for reader in self._readers:
+            for reader in self._first_readers:
                 await reader.caught_up.wait()
             for label in self._past_labels:
                 self.trainer.add_label(label)
             self._past_labels.clear()
+            reading.append(asyncio.create_task(self._window_reader.run()))
+            await self._window_reader.caught_up.wait()
             self._caught_up.set()
             while True:
                 await self._train_if_due()
@@ -140,7 +148,9 @@ class TrainingSession:
             if event.name is not None and event.version is not None:
                 self.trainer.observe_version(event.name, event.version)
             if event.release is not None:
-                self.trainer.observe_release(event.release)
+                unusable = self.trainer.observe_release(event.release)
+                if unusable is not None:
+                    _log.warning("%s", unusable)
             if event.pointer is not None:
                 self.trainer.observe_pointer(event.pointer)
 

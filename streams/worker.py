@@ -55,11 +55,12 @@ def run_stage(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topics
     import_module(f"pulsetrain.streams.stages.{stage}").attach(app, kafka, topics, settings)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
+    worker = _StageWorker(app, settings.shutdown_seconds, loop)
     try:
-        _StageWorker(app, settings.shutdown_seconds, loop).execute_from_commandline()
+        worker.execute_from_commandline()
     except SystemExit as stopped:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is left is the interpreter's own end
         return int(stopped.code or 0)
-    return 0
 
 
 def _exit_before_start(_signal: int, _frame: object) -> None:

@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Sequence
 from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
 
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
@@ -33,27 +32,28 @@ def run_worker(
         for stage in stages
     ]
 
-    def stop(_signal: int, _frame: object) -> None:
-        _terminate(children)
+    stopping = False
+
+    def stop(_signal: int | None = None, _frame: object = None) -> None:
+        nonlocal stopping
+        if not stopping:  # a child that is told twice may die of it while it ends in order
+            stopping = True
+            for child in children:
+                if child.is_alive():
+                    child.terminate()
 
     for child in children:
         child.start()
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     wait([child.sentinel for child in children])
-    _terminate(children)
+    stop()
     for child in children:
         child.join(settings.shutdown_seconds + _GRACE_SECONDS)
         if child.is_alive():
             child.kill()
             child.join()
     return max(abs(child.exitcode or 0) for child in children)
-
-
-def _terminate(children: Sequence[BaseProcess]) -> None:
-    for child in children:
-        if child.is_alive():
-            child.terminate()
 
 
 def _run_child(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topics: TopicNames, partitions: int) -> None:

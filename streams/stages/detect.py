@@ -20,6 +20,7 @@ from pulsetrain.schemas.status import Severity, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.model_feed import ModelFeed
 from pulsetrain.streams.outbox import Outbox
+from pulsetrain.streams.recent_windows import RecentWindows
 from pulsetrain.streams.scoring import WindowScorer
 from pulsetrain.streams.settings import WorkerSettings
 from pulsetrain.streams.verdicts import Judgement, is_repeated, judge
@@ -35,7 +36,8 @@ class DetectStage:
     def __init__(self, app: faust.App, kafka: KafkaSettings, topics: TopicNames) -> None:
         self._topics = topics
         self._outbox = Outbox(app, topics, STAGE)
-        self._models = ModelFeed(kafka, topics, self._outbox)
+        self._recent = RecentWindows()
+        self._models = ModelFeed(kafka, topics, self._outbox, self._recent.rows)
         self._entities = app.Table("entities", key_type=str, value_type=dict, default=dict)
         self._scorers: dict[str, WindowScorer] = {}
         self._counts: Counter[str] = Counter()
@@ -74,6 +76,7 @@ class DetectStage:
         if is_repeated(state, window):
             self._counts["repeated"] += 1
             return
+        self._recent.add(window)
         judgement = await self._judge(window)
         state, anomaly = judge(state, window, judgement)
         if anomaly is not None:

@@ -31,7 +31,7 @@ def _window(end_s: int, session: str = "s1", counts: list[list[int]] | None = No
 
 
 def _judgement(*, flagged: bool) -> Judgement:
-    return Judgement(flagged, 1.0, (), (), Model(name="host", version=1), 0)
+    return Judgement(flagged, False, 1.0, (), (), Model(name="host", version=1), 0)
 
 
 def _run(flags: list[bool | None], state: State | None = None) -> tuple[State, list[Anomaly]]:
