@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, Producer
 
 from pulsetrain.agents.collectors import all_collectors
-from pulsetrain.agents.collectors.base import Collector, Roots
+from pulsetrain.agents.collectors.base import Collector, Roots, Support
 from pulsetrain.agents.errors import AgentError
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reporter import Reporter
@@ -67,7 +67,9 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
             _KafkaOutlet(topics.samples, settings.node, publisher, reporter, stats),
             stats,
         )
-        reporter.started(sum(len(collector.metrics()) for collector in collectors), unsupported)
+        metrics = sum(len(collector.metrics()) for collector in collectors)
+        _LOG.info("Node %s: reading %d metrics every %d ms.", settings.node, metrics, settings.interval_ms)
+        reporter.started(metrics, unsupported)
         runner.run(time.time_ns, stop.wait)
         reporter.stopped()
     finally:
@@ -83,7 +85,10 @@ def supported_collectors(collectors: list[Collector[Any]]) -> tuple[list[Collect
     """Those that this machine supports; of the others, by name, why not."""
     supported, reasons = [], {}
     for collector in collectors:
-        support = collector.is_supported()
+        try:
+            support = collector.is_supported()
+        except Exception as error:  # a fault in one collector must not end the others
+            support = Support(False, f"{type(error).__name__}: {error}")
         if support.supported:
             supported.append(collector)
         else:

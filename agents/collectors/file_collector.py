@@ -39,7 +39,7 @@ class FileCollector:
             content = self._file.read()
             self._metrics = self._reader.layout(content)
             self._reader.values(content)
-        except (CollectError, ValueError, IndexError) as error:
+        except (CollectError, ValueError) as error:
             return Support(False, f"{self.source} can't be used: {error}")
         if not self._metrics:
             return Support(False, f"{self.source} has none of the metrics that are read from it")
@@ -57,7 +57,7 @@ class FileCollector:
         """The values of a content."""
         try:
             return self._reader.values(reading)
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise CollectError(f"{self.source} holds something unexpected: {error}") from error
 
     def close(self) -> None:
