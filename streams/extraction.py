@@ -31,29 +31,37 @@ def feature_windows(closed: ClosedWindow, feature_set: FeatureSet, settings: Win
     """
     series = [list(_entity_series(entity, closed, settings)) for entity in closed.entities]
     features = _extract([one for several in series for one in several], feature_set)
-    windows = []
-    for entity, several in zip(closed.entities, series, strict=True):
-        rows: dict[str, tuple[FloatArray, IntArray]] = {}
-        for one in several:
-            for metric, values, counts in zip(one.metrics, next(features), one.counts, strict=True):
-                rows.setdefault(metric, (values, counts))
-        metrics = tuple(sorted(rows))
-        windows.append(
-            FeatureWindow(
-                node=closed.node,
-                session=closed.session,
-                entity=entity.entity,
-                labels=entity.labels,
-                start_ns=closed.start_ns,
-                end_ns=closed.end_ns,
-                complete=closed.complete,
-                metrics=metrics,
-                features=feature_set.suffixes,
-                values=np.array([rows[metric][0] for metric in metrics]),
-                counts=np.array([rows[metric][1] for metric in metrics]),
-            )
-        )
-    return windows
+    return [
+        _feature_window(closed, entity, several, [next(features) for _ in several], feature_set.suffixes)
+        for entity, several in zip(closed.entities, series, strict=True)
+    ]
+
+
+def _feature_window(
+    closed: ClosedWindow,
+    entity: EntityWindow,
+    series: list[_Series],
+    features: list[FloatArray],
+    suffixes: tuple[str, ...],
+) -> FeatureWindow:
+    row_of: dict[str, int] = {}
+    for row, metric in enumerate(metric for one in series for metric in one.metrics):
+        row_of.setdefault(metric, row)
+    metrics = tuple(sorted(row_of))
+    rows = [row_of[metric] for metric in metrics]
+    return FeatureWindow(
+        node=closed.node,
+        session=closed.session,
+        entity=entity.entity,
+        labels=entity.labels,
+        start_ns=closed.start_ns,
+        end_ns=closed.end_ns,
+        complete=closed.complete,
+        metrics=metrics,
+        features=suffixes,
+        values=np.concatenate(features)[rows],
+        counts=np.concatenate([one.counts for one in series])[rows],
+    )
 
 
 def _entity_series(entity: EntityWindow, closed: ClosedWindow, settings: WindowSettings) -> Iterator[_Series]:
@@ -81,7 +89,7 @@ def _aligned(
     gridded = align(ticks_ns, values, grid, tolerance_ns, settings.fill_limit_intervals)
     return _Series(
         tuple(source.metrics[column] for column in columns),
-        np.ascontiguousarray(gridded.values.T),
+        gridded.values.T,
         _counts(source, columns, grid, gridded),
     )
 

@@ -63,28 +63,34 @@ def align(
 ) -> Gridded:
     """Bring samples (ticks, metrics), NaN for missing, onto the grid; ticks ascend.
 
-    Metrics with samples at the same ticks are aligned together. A large grid with so few samples that no metric can
-    be without a gap (a source that claims a far too short interval) has no values, shape (0, metrics), and only what
-    was measured is counted; so memory stays in proportion to what was sent.
+    A large grid with so few samples that no metric can be without a gap (a source that claims a far too short
+    interval) has no values, shape (0, metrics), and only what was measured is counted; so memory stays in proportion
+    to what was sent.
     """
-    n_metrics = values.shape[1]
     coverable = (len(ticks_ns) + 1) * (fill_limit_intervals + 4)
-    if grid.points > coverable and grid.points * n_metrics > MAX_SPARSE_CELLS:
+    if grid.points > coverable and grid.points * values.shape[1] > MAX_SPARSE_CELLS:
         return _measured_only(ticks_ns, values, grid, tolerance_ns)
-    gridded = Gridded(
-        np.full((grid.points, n_metrics), np.nan),
-        np.zeros(n_metrics, dtype=np.int64),
-        np.zeros(n_metrics, dtype=np.int64),
-        np.zeros(n_metrics, dtype=np.int64),
-    )
-    if not grid.points or not len(ticks_ns):
-        return gridded
-    present = ~np.isnan(values)
-    for rows, columns in _alike(present):
-        _align_alike(
-            ticks_ns[rows], values[rows][:, columns], grid, tolerance_ns, fill_limit_intervals, gridded, columns
-        )
-    return gridded
+    nearest, distance = grid.nearest(ticks_ns)
+    is_on_grid = (distance <= tolerance_ns) & (nearest >= 0) & (nearest < grid.points)
+    if is_on_grid.all() and (nearest[1:] > nearest[:-1]).all():
+        aligned = values
+        if len(ticks_ns) < grid.points:
+            aligned = np.full((grid.points, values.shape[1]), np.nan)
+            aligned[nearest] = values
+        measured = np.count_nonzero(~np.isnan(aligned), axis=0)
+        resampled = np.zeros_like(measured)
+    else:
+        aligned = np.full((grid.points, values.shape[1]), np.nan)
+        measured = np.zeros(values.shape[1], dtype=np.int64)
+        resampled = np.zeros_like(measured)
+        for rows, columns in _alike(~np.isnan(values)):
+            samples = _Samples(
+                ticks_ns[rows], values[np.ix_(rows, columns)], nearest[rows], distance[rows], is_on_grid[rows]
+            )
+            placed, measured[columns], resampled[columns] = _place(samples, grid, distance[rows] > tolerance_ns)
+            aligned[:, columns] = placed
+    aligned, filled = _fill(aligned, fill_limit_intervals)
+    return Gridded(aligned, measured, resampled, filled)
 
 
 def _measured_only(ticks_ns: IntArray, values: FloatArray, grid: Grid, tolerance_ns: int) -> Gridded:
@@ -94,78 +100,73 @@ def _measured_only(ticks_ns: IntArray, values: FloatArray, grid: Grid, tolerance
     return Gridded(np.empty((0, values.shape[1])), measured, nothing, nothing)
 
 
-def _alike(present: BoolArray) -> list[tuple[BoolArray, IntArray]]:
-    """Metrics that have samples at the same ticks: which rows, which columns."""
-    if present.all():
-        return [(present[:, 0], np.arange(present.shape[1]))]
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Samples of metrics that all have a value at each tick: values (ticks, metrics), all else (ticks,)."""
+
+    ticks_ns: IntArray
+    values: FloatArray
+    nearest: IntArray
+    distance: IntArray
+    is_on_grid: BoolArray
+
+
+def _alike(present: BoolArray) -> list[tuple[IntArray, IntArray]]:
+    """Metrics that have values at the same ticks: the rows of these ticks, the columns of the metrics."""
+    if not present.size:
+        return []
     patterns, group = np.unique(np.packbits(present, axis=0), axis=1, return_inverse=True)
-    columns_of = [np.flatnonzero(group.ravel() == index) for index in range(patterns.shape[1])]
-    return [(present[:, columns[0]], columns) for columns in columns_of if present[:, columns[0]].any()]
+    several = [np.flatnonzero(group.ravel() == index) for index in range(patterns.shape[1])]
+    return [(np.flatnonzero(present[:, columns[0]]), columns) for columns in several if present[:, columns[0]].any()]
 
 
-def _align_alike(
-    ticks_ns: IntArray,
-    values: FloatArray,
-    grid: Grid,
-    tolerance_ns: int,
-    fill_limit_intervals: float,
-    out: Gridded,
-    columns: IntArray,
-) -> None:
-    nearest, distance = grid.nearest(ticks_ns)
-    on_grid = (distance <= tolerance_ns) & (nearest >= 0) & (nearest < grid.points)
-    taken, points = _one_sample_per_point(nearest, distance, np.flatnonzero(on_grid))
-    aligned = np.full((grid.points, values.shape[1]), np.nan)
-    aligned[points] = values[taken]
-    known = np.zeros(grid.points, dtype=np.bool_)
-    known[points] = True
-    out.measured[columns] = len(points)
-    if len(points) < grid.points:
-        between = _resample(ticks_ns, values, grid, distance > tolerance_ns, aligned, known)
-        out.resampled[columns] = between
-        out.filled[columns] = _fill(aligned, known, fill_limit_intervals)
-    out.values[:, columns] = aligned
-
-
-def _one_sample_per_point(nearest: IntArray, distance: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The sample nearest to each grid point, the earlier one of two equally near; rows and their points."""
-    points = nearest[rows]
-    if len(points) > 1 and bool((points[1:] == points[:-1]).any()):
-        order = np.lexsort((rows, distance[rows], points))
-        points, first = np.unique(points[order], return_index=True)
-        rows = rows[order][first]
-    return rows, points
-
-
-def _resample(
-    ticks_ns: IntArray, values: FloatArray, grid: Grid, off_grid: BoolArray, aligned: FloatArray, known: BoolArray
-) -> int:
-    """Interpolate unknown points between neighbouring samples; how many."""
-    points = np.flatnonzero(~known)
-    times = grid.first_ns + points * grid.interval_ns
-    after = np.searchsorted(ticks_ns, times)
-    inside = (after > 0) & (after < len(ticks_ns))
-    points, times, after = points[inside], times[inside], after[inside]
+def _place(samples: _Samples, grid: Grid, is_off_grid: BoolArray) -> tuple[FloatArray, int, int]:
+    """Values at the grid points (points, metrics), how many of these were measured, how many resampled."""
+    taken, points = _one_sample_per_point(samples)
+    placed = np.full((grid.points, samples.values.shape[1]), np.nan)
+    placed[points] = samples.values[taken]
+    unknown = np.setdiff1d(np.arange(grid.points), points)
+    times = grid.first_ns + unknown * grid.interval_ns
+    after = np.searchsorted(samples.ticks_ns, times)
+    inside = (after > 0) & (after < len(samples.ticks_ns))
+    unknown, times, after = unknown[inside], times[inside], after[inside]
     before = after - 1
-    since, until = times - ticks_ns[before], ticks_ns[after] - times
-    near = (off_grid[before] & (since < grid.interval_ns)) | (off_grid[after] & (until < grid.interval_ns))
-    chosen = near & (since + until <= NEIGHBOUR_INTERVALS * grid.interval_ns)
-    points, before, after = points[chosen], before[chosen], after[chosen]
+    since, until = times - samples.ticks_ns[before], samples.ticks_ns[after] - times
+    is_near = (is_off_grid[before] & (since < grid.interval_ns)) | (is_off_grid[after] & (until < grid.interval_ns))
+    chosen = is_near & (since + until <= NEIGHBOUR_INTERVALS * grid.interval_ns)
+    unknown, before, after = unknown[chosen], before[chosen], after[chosen]
     share = (since[chosen] / (since + until)[chosen])[:, None]
-    aligned[points] = values[before] + (values[after] - values[before]) * share
-    known[points] = True
-    return len(points)
+    placed[unknown] = samples.values[before] + (samples.values[after] - samples.values[before]) * share
+    return placed, len(points), len(unknown)
 
 
-def _fill(aligned: FloatArray, known: BoolArray, fill_limit_intervals: float) -> int:
-    """Fill gaps of at most the limit from the known points around them; how many points."""
-    points = np.arange(len(known))
-    before = np.maximum.accumulate(np.where(known, points, -1))
-    after = np.minimum.accumulate(np.where(known, points, len(known))[::-1])[::-1]
-    fillable = ~known & (after - before - 1 <= fill_limit_intervals) & known.any()
-    points, before, after = points[fillable], before[fillable], after[fillable]
-    before = np.where(before < 0, after, before)
-    after = np.where(after == len(known), before, after)
-    share = ((points - before) / np.maximum(after - before, 1))[:, None]
-    aligned[points] = aligned[before] + (aligned[after] - aligned[before]) * share
-    return len(points)
+def _one_sample_per_point(samples: _Samples) -> tuple[IntArray, IntArray]:
+    """The sample nearest to each grid point, the earlier one of two equally near; rows and their points."""
+    rows = np.flatnonzero(samples.is_on_grid)
+    points = samples.nearest[rows]
+    order = np.lexsort((rows, samples.distance[rows], points))
+    points, first = np.unique(points[order], return_index=True)
+    return rows[order][first], points
+
+
+def _fill(aligned: FloatArray, fill_limit_intervals: float) -> tuple[FloatArray, IntArray]:
+    """Fill gaps of at most the limit from the known points around them; how many points of each metric."""
+    is_missing = np.isnan(aligned)
+    columns = np.flatnonzero(is_missing.any(axis=0) & ~is_missing.all(axis=0))
+    filled = np.zeros(aligned.shape[1], dtype=np.int64)
+    if not len(columns):
+        return aligned, filled
+    some, missing = aligned[:, columns], is_missing[:, columns]
+    n_points = len(some)
+    points = np.arange(n_points)[:, None]
+    before = np.maximum.accumulate(np.where(missing, -1, points), axis=0)
+    after = np.minimum.accumulate(np.where(missing, n_points, points)[::-1], axis=0)[::-1]
+    rows, places = np.nonzero(missing & (after - before - 1 <= fill_limit_intervals))
+    low, high = before[rows, places], after[rows, places]
+    low, high = np.where(low < 0, high, low), np.where(high == n_points, low, high)
+    share = (rows - low) / np.maximum(high - low, 1)
+    some[rows, places] = some[low, places] + (some[high, places] - some[low, places]) * share
+    aligned = aligned.copy()
+    aligned[:, columns] = some
+    filled[columns] = np.bincount(places, minlength=len(columns))
+    return aligned, filled
