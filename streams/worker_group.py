@@ -3,12 +3,16 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from multiprocessing.connection import wait
 
+from pulsetrain.schemas.errors import SchemaError
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.errors import StreamError
+from pulsetrain.streams.features import FeatureSet
 from pulsetrain.streams.settings import WorkerSettings
 
 _GRACE_SECONDS = 2.0
@@ -21,7 +25,10 @@ def run_worker(
 
     Raises:
         StreamError: a stage is unknown, or the topics don't fit (one stage only; several report it themselves).
+        FeatureError: the configured feature set names something that tsfresh does not know.
     """
+    if settings.features is not None:
+        FeatureSet.from_fc_parameters(settings.features)
     if len(stages) == 1:
         from pulsetrain.streams.worker import run_stage  # Faust's import takes a second and only the child needs it
 
@@ -60,7 +67,12 @@ def _run_child(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topic
     from pulsetrain.streams.worker import run_stage
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    raise SystemExit(run_stage(stage, settings, kafka, topics, partitions))
+    try:
+        code = run_stage(stage, settings, kafka, topics, partitions)
+    except (StreamError, SchemaError) as error:
+        print(f"pulsetrain worker {stage}: {error}", file=sys.stderr, flush=True)
+        code = 1
+    raise SystemExit(code)
 
 
 def _end_with_parent() -> None:

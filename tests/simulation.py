@@ -1,6 +1,6 @@
 """Simulated nodes: the same blocks for the same seed, with the troubles of real ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,9 +36,9 @@ class SimulatedNode:
     def __post_init__(self) -> None:
         self._random = np.random.default_rng(self.seed)
 
-    def block(self, shift: float = 0.0) -> SampleBlock:
-        """The next second of samples; `shift` moves all values, as a fault would."""
-        values = 50.0 + shift + self._random.normal(size=(TICKS_A_BLOCK, len(self.metrics)))
+    def block(self, shift: float | Sequence[float] = 0.0) -> SampleBlock:
+        """The next second of samples; `shift` moves the values of all metrics, or of each, as a fault would."""
+        values = 50.0 + np.asarray(shift) + self._random.normal(size=(TICKS_A_BLOCK, len(self.metrics)))
         ticks = self.start_ns + INTERVAL_NS * (np.arange(TICKS_A_BLOCK) + TICKS_A_BLOCK * self._sequence)
         block = SampleBlock(
             node=self.name,

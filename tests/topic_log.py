@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
 
-from pulsetrain.schemas.kafka import KafkaSettings, admin_config, consumer_config, producer_config
-from pulsetrain.schemas.topics import ALL_TOPICS, TopicNames
+from pulsetrain.schemas.kafka import KafkaSettings, consumer_config, producer_config
 
 
 @dataclass(frozen=True)
@@ -21,17 +19,6 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: dict[str, bytes]
-
-
-def create_topics(kafka: KafkaSettings, topics: TopicNames, partitions: int) -> None:
-    """The product's topics, as `pulsetrain topics create` declares them, on one broker."""
-    admin = AdminClient(admin_config(kafka))
-    wanted = [
-        NewTopic(topic.full_name(topics.prefix), topic.partitions or partitions, 1, config=topic.broker_settings())
-        for topic in ALL_TOPICS
-    ]
-    for created in admin.create_topics(wanted).values():
-        created.result(30)
 
 
 def produce(kafka: KafkaSettings, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
@@ -76,11 +63,8 @@ class TopicReader:
 
 
 def _record(message: Message) -> Record:
-    return Record(
-        message.partition(),
-        message.offset(),
-        message.timestamp()[1],
-        message.key(),
-        message.value(),
-        dict(message.headers() or []),
-    )
+    partition, offset = message.partition(), message.offset()
+    assert partition is not None
+    assert offset is not None
+    headers = {name: value for name, value in message.headers() or [] if isinstance(value, bytes)}
+    return Record(partition, offset, message.timestamp()[1], message.key(), message.value(), headers)

@@ -4,10 +4,11 @@ A block is acknowledged when every window that starts at or before its last tick
 window survives the death of its worker without any state on disk (decision 0005).
 """
 
+import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import faust
@@ -31,16 +32,22 @@ from pulsetrain.streams.windows import ClosedWindow, Step, WindowEngine
 STAGE = "features"
 
 _MILLISECOND_NS = 1_000_000
+_SHOWN_NAMES = 10
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Partition:
-    """What the worker holds of one partition during one assignment."""
+    """What the worker holds of one partition during one assignment.
+
+    `lock` keeps a step of the engine and the sending of its windows together: a later step says that what the
+    earlier one emitted is safe once it is confirmed, so it must not be settled first.
+    """
 
     engine: WindowEngine
     acks: OrderedAcks
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     next_offset: int = 0
 
 
@@ -57,8 +64,10 @@ class FeaturesStage:
         )
         self._outbox = Outbox(app, topics, STAGE)
         self._partitions: dict[TP, _Partition] = {}
+        self._past_counts = dict.fromkeys(("received", "used", "late", "duplicate", "invalid", "quarantined"), 0)
         self._dead_lettered = 0
         self._windows_sent = 0
+        self._unknown_metrics: frozenset[str] = frozenset()
 
     async def consume(self, stream: StreamT[Any]) -> None:
         """Takes the samples topic message by message; never acknowledges out of order."""
@@ -69,54 +78,72 @@ class FeaturesStage:
         """Forgets everything: whatever was held is delivered again, to this worker or to another."""
         for partition in self._partitions.values():
             partition.acks.close()
+            self._count(self._past_counts, partition.engine)
         self._partitions.clear()
 
     async def close_idle_windows(self) -> None:
         """Closes the windows of silent nodes in the partitions that have been read to their end."""
         for tp, partition in list(self._partitions.items()):
-            if partition.next_offset >= (self._app.consumer.highwater(tp) or 0):
-                await self._emit(partition, partition.engine.advance(time.time_ns()), [])
+            async with partition.lock:
+                if partition.next_offset >= (self._app.consumer.highwater(tp) or 0):
+                    await self._emit(partition, partition.engine.advance(time.time_ns()), [])
 
     async def heartbeat(self) -> None:
         """Reports what came in and what became of it, per sample."""
-        counts = dict.fromkeys(("received", "used", "late", "duplicate", "invalid", "quarantined"), 0)
-        nodes = windows_open = 0
+        await self._report_unknown_metrics()
+        counts = self._past_counts.copy()
         for partition in self._partitions.values():
-            for name in counts:
-                counts[name] += getattr(partition.engine.counts, name)
-            nodes += partition.engine.nodes
-            windows_open += partition.engine.windows_open
+            self._count(counts, partition.engine)
+        engines = [partition.engine for partition in self._partitions.values()]
+        nodes = sum(engine.nodes for engine in engines)
         await self._outbox.status(
             StatusEvent.HEARTBEAT,
             Severity.INFO,
             f"{self._windows_sent} windows of {nodes} nodes sent",
-            details=counts
-            | {
+            details={
+                **counts,
                 "dead_lettered_messages": self._dead_lettered,
                 "windows": self._windows_sent,
-                "windows_open": windows_open,
+                "windows_open": sum(engine.windows_open for engine in engines),
                 "nodes": nodes,
                 "held_blocks": sum(partition.acks.held for partition in self._partitions.values()),
+                "unknown_metrics": len(self._unknown_metrics),
             },
         )
+
+    @staticmethod
+    def _count(totals: dict[str, int], engine: WindowEngine) -> None:
+        for name in totals:
+            totals[name] += getattr(engine.counts, name)
+
+    async def _report_unknown_metrics(self) -> None:
+        """Names each metric that is not in the catalogue once; it passes through under its own name."""
+        found = frozenset().union(*(partition.engine.unknown_metrics for partition in self._partitions.values()))
+        new = sorted(found - self._unknown_metrics)
+        if new:
+            self._unknown_metrics |= found
+            shown = ", ".join(new[:_SHOWN_NAMES]) + (" ..." if len(new) > _SHOWN_NAMES else "")
+            text = f"{len(new)} metrics are not in the catalogue and pass as gauges without a valid range: {shown}"
+            await self._outbox.status(StatusEvent.UNKNOWN_METRICS, Severity.WARNING, text)
 
     async def _take(self, event: EventT[bytes]) -> None:
         message = event.message
         partition = self._partitions.get(message.tp) or await self._begin(message)
-        partition.acks.hold(event)
-        confirmations: list[Confirmation] = []
-        try:
-            block = decode_sample_block(message.value)
-            step = partition.engine.process(block, message.offset, _milliseconds(message) * _MILLISECOND_NS)
-        except Exception as error:
-            if not isinstance(error, DecodeError):
-                _log.exception("%s[%d] offset %d", message.topic, message.partition, message.offset)
-                error = DecodeError(DecodeFailure.INVALID, f"the window engine failed on it: {error!r}")
-            confirmations.append(await self._outbox.dead_letter(message, str(error)))
-            self._dead_lettered += 1
-            step = partition.engine.skip(message.offset)
-        partition.next_offset = message.offset + 1
-        await self._emit(partition, step, confirmations)
+        async with partition.lock:
+            partition.acks.hold(event)
+            confirmations: list[Confirmation] = []
+            try:
+                block = decode_sample_block(message.value)
+                step = partition.engine.process(block, message.offset, _milliseconds(message) * _MILLISECOND_NS)
+            except Exception as error:
+                if not isinstance(error, DecodeError):
+                    _log.exception("%s[%d] offset %d", message.topic, message.partition, message.offset)
+                    error = DecodeError(DecodeFailure.INVALID, f"the window engine failed on it: {error!r}")
+                confirmations.append(await self._outbox.dead_letter(message, str(error)))
+                self._dead_lettered += 1
+                step = partition.engine.skip(message.offset)
+            partition.next_offset = message.offset + 1
+            await self._emit(partition, step, confirmations)
 
     async def _emit(self, partition: _Partition, step: Step, confirmations: list[Confirmation]) -> None:
         for closed in step.windows:

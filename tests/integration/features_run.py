@@ -7,6 +7,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from pulsetrain.cli.topics import create_topics
 from pulsetrain.schemas.feature_window import decode_feature_window, encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings, consumer_config, producer_config
 from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block, encode_sample_block
@@ -16,7 +17,7 @@ from pulsetrain.streams.features import DEFAULT_FEATURE_SET
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows import WindowEngine
 from tests.processes import wait_until
-from tests.topic_log import Record, TopicReader, create_topics
+from tests.topic_log import Record, TopicReader
 
 PARTITIONS = 4
 WINDOWS = WindowSettings(length_seconds=5.0, hop_seconds=1.0)
@@ -46,7 +47,7 @@ class FeaturesRun:
     def __init__(self, kafka: KafkaSettings, prefix: str, folder: Path, extra_config: str = "") -> None:
         self.kafka = kafka
         self.topics = TopicNames(prefix)
-        create_topics(kafka, self.topics, PARTITIONS)
+        create_topics(kafka, prefix, PARTITIONS, replication_factor=1)
         self.config = folder / "pulsetrain.toml"
         text = _CONFIG.format(bootstrap=kafka.bootstrap, prefix=prefix, partitions=PARTITIONS) + extra_config
         tomllib.loads(text)

@@ -136,23 +136,3 @@ def test_two_workers_share_partitions_and_leaving_dying_and_a_broker_outage_lose
         seconds_of_samples_until("work to go on after the outage", every_partition_moves_on(), 60)
         assert second.alive(), second.log()
         _assert_nothing_lost_or_different(run)
-
-
-@pytest.mark.timeout(200)
-def test_sigterm_ends_a_worker_in_time_while_the_broker_is_away(run: FeaturesRun, kafka: ApacheKafka) -> None:
-    nodes = _nodes()
-    with _worker(run, "worker") as worker:
-
-        def holds_nodes() -> bool:
-            _send_second(run, nodes)
-            return len(_working_sources(run)) == 1
-
-        wait_until("the worker holding nodes", holds_nodes)
-        kafka.stop()
-        try:
-            began = time.monotonic()
-            worker.terminate()
-            worker.wait(SHUTDOWN_SECONDS)
-            assert time.monotonic() - began < SHUTDOWN_SECONDS
-        finally:
-            kafka.start()

@@ -1,0 +1,150 @@
+"""Samples in, verdict out, label in, new model version out and loaded: all through topics of Apache Kafka."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulsetrain.cli.brokers.apache_kafka import ApacheKafka
+from pulsetrain.cli.topics import create_topics
+from pulsetrain.schemas.kafka import KafkaSettings
+from pulsetrain.schemas.sample_block import encode_sample_block
+from pulsetrain.schemas.topics import TopicNames
+from tests.processes import PulsetrainProcess
+from tests.simulation import SECOND_NS, SimulatedNode
+from tests.topic_log import Record, TopicReader, produce
+
+CONFIG = """
+[worker]
+heartbeat_seconds = 1.0
+
+[worker.windows]
+length_seconds = 5.0
+hop_seconds = 1.0
+
+[worker.learn]
+warm_up_seconds = 60.0
+activation_delay_seconds = 3.0
+"""
+
+NODES = 4
+NORMAL = (0.0, 0.0, 0.0, 0.0)
+BENIGN_JOB = (30.0, 20.0, 0.0, 0.0)
+LARGER_JOB = (90.0, 60.0, 0.0, 0.0)
+FAULT = (0.0, 0.0, 0.0, -25.0)
+FAULT_DURING_JOB = (30.0, 20.0, 0.0, -25.0)
+
+
+class Loop:
+    """All workers and four simulated nodes; what happens is done to the first."""
+
+    def __init__(self, kafka: ApacheKafka, prefix: str, folder: Path) -> None:
+        self.kafka = KafkaSettings(bootstrap=kafka.bootstrap)
+        self.topics = TopicNames(prefix)
+        create_topics(self.kafka, prefix, 4, replication_factor=1)
+        config = folder / "pulsetrain.toml"
+        config.write_text(CONFIG)
+        self.flags = ["--config", str(config), "--bootstrap", kafka.bootstrap, "--prefix", prefix]
+        self.workers = PulsetrainProcess(["worker", "features", "detect", "learn", *self.flags], folder / "workers.log")
+        start_ns = time.time_ns() // SECOND_NS * SECOND_NS - 1200 * SECOND_NS
+        self.nodes = [SimulatedNode(f"node-{number}", number, start_ns) for number in range(NODES)]
+        self.anomalies = TopicReader(self.kafka, self.topics.anomalies)
+        self.status = TopicReader(self.kafka, self.topics.status)
+        self._seconds = 0
+
+    def play(self, seconds: int, shift: Sequence[float] = NORMAL) -> None:
+        """So many seconds of samples of every node; the first one's are shifted."""
+        for _ in range(seconds):
+            first, *others = self.nodes
+            blocks = [first.block(shift), *(node.block() for node in others)]
+            produce(
+                self.kafka, self.topics.samples, [(block.node.encode(), encode_sample_block(block)) for block in blocks]
+            )
+        self._seconds += seconds
+
+    def wait_until_judged(self) -> None:
+        """Until the detect stage has seen every window that the samples so far make."""
+        # The watermark is 2.1 s behind the end of the last block, and the first window ends at 5 s.
+        windows = NODES * (self._seconds - 7)
+        self.wait_for_status(
+            f"{windows} windows judged",
+            lambda status: (
+                status["event"] == "heartbeat"
+                and status["details"].get("scored", -1) >= 0
+                and status["details"]["windows"] >= windows
+            ),
+        )
+
+    def wait_for_status(self, what: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first status message that satisfies the condition."""
+
+        def found(records: list[Record]) -> list[dict[str, Any]]:
+            return [status for record in records if condition(status := json.loads(record.value or b"{}"))]
+
+        return found(self.status.until(what, lambda seen: bool(found(seen)), seconds=90))[0]
+
+    def anomalies_of_first_node(self) -> list[dict[str, Any]]:
+        """Every revision, in order."""
+        verdicts = [json.loads(record.value or b"{}") for record in self.anomalies.poll(1.0)]
+        return [verdict for verdict in verdicts if verdict["node"] == "node-0"]
+
+    def label(self, anomaly_id: str, verdict: str, folder: Path) -> None:
+        """Labels as an operator does."""
+        with PulsetrainProcess(
+            ["label", anomaly_id, verdict, "--by", "operator", *self.flags], folder / "label.log"
+        ) as command:
+            assert command.wait(30) == 0, command.log()
+
+
+@pytest.fixture
+def loop(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Iterator[Loop]:
+    """The loop, running."""
+    running = Loop(kafka, unique, tmp_path)
+    with running.workers:
+        yield running
+    running.anomalies.close()
+    running.status.close()
+
+
+@pytest.mark.timeout(300)
+def test_a_false_positive_is_learned_and_real_faults_are_still_flagged(loop: Loop, tmp_path: Path) -> None:
+    loop.play(80)
+    loop.wait_for_status("the first version to be loaded", lambda s: s["event"] == "model_loaded")
+    loop.play(15)
+    loop.wait_until_judged()
+    before = loop.anomalies_of_first_node()
+
+    loop.play(10, BENIGN_JOB)
+    loop.play(15)
+    loop.wait_until_judged()
+    episode = loop.anomalies_of_first_node()[len(before) :]
+    assert episode, "the job was not flagged"
+    assert [verdict["state"] for verdict in episode][-1] == "closed"
+    assert {verdict["id"] for verdict in episode} == {episode[0]["id"]}
+    strongest = max(episode, key=lambda verdict: verdict["score"])
+    assert {evidence["metric"] for evidence in strongest["evidence"][:2]} == {"test.gauge.0", "test.gauge.1"}
+    assert sum(vote["flagged"] for vote in strongest["votes"]) >= 2
+    assert strongest["model"] == {"name": "host", "version": 1}
+
+    loop.label(episode[0]["id"], "false_positive", tmp_path)
+    loop.wait_for_status(
+        "version 2 to be loaded", lambda s: s["event"] == "model_loaded" and s["details"]["version"] == 2
+    )
+    loop.play(10)
+    loop.wait_until_judged()
+
+    def verdicts_during(shift: Sequence[float]) -> list[dict[str, Any]]:
+        known = len(loop.anomalies_of_first_node())
+        loop.play(10, shift)
+        loop.play(15)
+        loop.wait_until_judged()
+        return loop.anomalies_of_first_node()[known:]
+
+    assert verdicts_during(BENIGN_JOB) == []
+    for fault in (FAULT, FAULT_DURING_JOB, LARGER_JOB):
+        verdicts = verdicts_during(fault)
+        assert verdicts, f"{fault} was not flagged"
+        assert {verdict["model"]["version"] for verdict in verdicts} == {2}
