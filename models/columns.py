@@ -9,6 +9,8 @@ import numpy as np
 
 from pulsetrain.models.errors import DegenerateTrainingSetError
 from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.schemas.catalogue import JudgedBy, find
+from pulsetrain.schemas.columns import kind_metric
 
 DEFAULT_MAX_COLUMNS = 128
 """Mahalanobis costs columns squared per row: 128 of them are 131 kB and a few microseconds."""
@@ -38,12 +40,28 @@ PREFERRED_FEATURES = (
 """Earlier ones are taken first; what is not listed comes after them, in the order in which it arrives."""
 
 
+LEVEL_FREE_CALCULATORS = frozenset(
+    {
+        "standard_deviation",
+        "variance",
+        "linear_trend",
+        "mean_abs_change",
+        "cid_ce",
+        "autocorrelation",
+        "skewness",
+        "kurtosis",
+    }
+)
+"""Calculators whose value is the same when a constant is added to all samples."""
+
+
 class DropReason(StrEnum):
     """Why a feature is not among a model's columns."""
 
     MISSING = "missing"
     DEGENERATE = "degenerate"
     DUPLICATE = "duplicate"
+    NOT_JUDGED = "not_judged"
     OVER_LIMIT = "over_limit"
 
 
@@ -66,14 +84,15 @@ class ColumnReport:
 
 def split_column(name: str) -> tuple[str, str]:
     """Metric and feature of a tsfresh column name `<metric>__<feature>`."""
-    metric, _, feature = name.partition("__")
-    return metric, feature
+    kind, _, feature = name.partition("__")
+    return kind_metric(kind), feature
 
 
 def choose_columns(rows: FloatArray, names: Sequence[str], max_columns: int = DEFAULT_MAX_COLUMNS) -> ColumnReport:
     """Choose the columns of a model from training rows of shape (windows, names), NaN where missing.
 
-    A column must be finite in `MIN_PRESENT_SHARE` of the rows, vary by more than rounding, and correlate
+    The catalogue says of a metric whether its level, only its change, or nothing of it is judged. A column must be
+    finite in `MIN_PRESENT_SHARE` of the rows, vary by more than rounding, and correlate
     by less than `MAX_CORRELATION` with each one chosen before it. All metrics give their most preferred
     feature before any gives a second one.
 
@@ -113,6 +132,14 @@ def choose_columns(rows: FloatArray, names: Sequence[str], max_columns: int = DE
             f"none of {len(names)} features varies over {len(rows)} windows and is present in most of them"
         )
     return ColumnReport(tuple(names[j] for j in chosen), tuple(dropped))
+
+
+def _is_judged(name: str) -> bool:
+    metric, feature = split_column(name)
+    entry = find(metric)
+    if entry is None or entry.judged_by is JudgedBy.LEVEL:
+        return True
+    return entry.judged_by is JudgedBy.CHANGE and feature.partition("__")[0] in LEVEL_FREE_CALCULATORS
 
 
 def _round_robin(candidates: Sequence[int], names: Sequence[str]) -> list[int]:

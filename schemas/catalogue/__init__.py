@@ -2,9 +2,19 @@
 
 from pulsetrain.schemas.catalogue.gpu import GPU_METRICS, CanonicalName, canonical_name
 from pulsetrain.schemas.catalogue.host import AGENT_METRICS, HOST_METRICS
-from pulsetrain.schemas.catalogue.metric import Metric, MetricKind, metric_id, metric_name
+from pulsetrain.schemas.catalogue.metric import JudgedBy, Metric, MetricKind, metric_id, metric_name
 
-__all__ = ["METRICS", "CanonicalName", "Metric", "MetricKind", "canonical_name", "find", "metric_id", "metric_name"]
+__all__ = [
+    "METRICS",
+    "CanonicalName",
+    "JudgedBy",
+    "Metric",
+    "MetricKind",
+    "canonical_name",
+    "find",
+    "metric_id",
+    "metric_name",
+]
 
 METRICS = (*HOST_METRICS, *GPU_METRICS, *AGENT_METRICS)
 """Every metric that is known, in the order of the catalogue."""

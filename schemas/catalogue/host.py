@@ -1,6 +1,6 @@
 """Metrics of a host, named as OpenTelemetry's semantic conventions do where those have a name."""
 
-from pulsetrain.schemas.catalogue.metric import counter, gauge, share
+from pulsetrain.schemas.catalogue.metric import JudgedBy, counter, gauge, share
 
 _CPU = (
     share(
@@ -9,34 +9,85 @@ _CPU = (
         "nor waiting for I/O, of all CPUs or of one (cpu.logical_number). Time of guests counts as guest only.",
     ),
     gauge("system.cpu.frequency", "Hz", "Current clock, mean over the CPUs that were asked.", valid_max=1e11),
-    gauge("system.cpu.load_average.1m", "{thread}", "Threads running or in uninterruptible wait, mean over 1 min."),
-    gauge("system.cpu.load_average.5m", "{thread}", "Threads running or in uninterruptible wait, mean over 5 min."),
-    gauge("system.cpu.load_average.15m", "{thread}", "Threads running or in uninterruptible wait, mean over 15 min."),
+    gauge(
+        "system.cpu.load_average.1m",
+        "{thread}",
+        "Threads running or in uninterruptible wait, mean over 1 min.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    gauge(
+        "system.cpu.load_average.5m",
+        "{thread}",
+        "Threads running or in uninterruptible wait, mean over 5 min.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    gauge(
+        "system.cpu.load_average.15m",
+        "{thread}",
+        "Threads running or in uninterruptible wait, mean over 15 min.",
+        judged_by=JudgedBy.NOTHING,
+    ),
     gauge("system.process.count", "{thread}", "Threads by process.state: running or runnable, blocked on I/O."),
     counter("system.process.created", "{process}", "Forks and clones since boot."),
-    gauge("system.linux.thread.count", "{thread}", "Threads that exist."),
+    gauge("system.linux.thread.count", "{thread}", "Threads that exist.", judged_by=JudgedBy.CHANGE),
     counter("system.linux.context_switches", "{switch}", "Context switches of all CPUs since boot."),
     counter("system.linux.interrupts", "{interrupt}", "Interrupts serviced since boot."),
     counter("system.linux.softirqs", "{interrupt}", "Softirqs serviced since boot, in all or of one type."),
 )
 
 _PRESSURE = (
-    share("system.linux.pressure.share", "Share of the last 10 s in which tasks (some, or all) stalled on a resource."),
+    share(
+        "system.linux.pressure.share",
+        "Share of the last 10 s in which tasks (some, or all) stalled on a resource.",
+        judged_by=JudgedBy.NOTHING,
+    ),
     counter("system.linux.pressure.stall_time", "s", "Time in which tasks (some, or all) stalled on a resource."),
 )
 
 _MEMORY = (
-    gauge("system.memory.limit", "By", "Memory of the machine."),
-    gauge("system.memory.usage", "By", "Memory by system.memory.state; used is what is in none of the other states."),
-    share("system.memory.utilization", "Share of memory by system.memory.state."),
-    gauge("system.linux.memory.available", "By", "Memory that new work can have without swapping."),
-    gauge("system.linux.memory.slab.usage", "By", "Kernel caches by linux.memory.slab.state."),
-    gauge("system.linux.memory.lru.usage", "By", "Pages on the lists of reclaim, by linux.memory.lru."),
-    gauge("system.linux.memory.kind.usage", "By", "Memory by what it holds (linux.memory.kind)."),
-    gauge("system.linux.memory.committed", "By", "Memory promised to processes."),
-    gauge("system.linux.memory.commit_limit", "By", "Memory that may be promised under strict overcommit."),
-    gauge("system.linux.memory.hugepages.count", "{page}", "Reserved huge pages by linux.memory.hugepages.state."),
-    gauge("system.paging.usage", "By", "Swap by system.paging.state."),
+    gauge("system.memory.limit", "By", "Memory of the machine.", judged_by=JudgedBy.NOTHING),
+    gauge(
+        "system.memory.usage",
+        "By",
+        "Memory by system.memory.state; used is what is in none of the other states.",
+        judged_by=JudgedBy.CHANGE,
+    ),
+    share("system.memory.utilization", "Share of memory by system.memory.state.", judged_by=JudgedBy.CHANGE),
+    gauge(
+        "system.linux.memory.available",
+        "By",
+        "Memory that new work can have without swapping.",
+        judged_by=JudgedBy.CHANGE,
+    ),
+    gauge(
+        "system.linux.memory.slab.usage", "By", "Kernel caches by linux.memory.slab.state.", judged_by=JudgedBy.CHANGE
+    ),
+    gauge(
+        "system.linux.memory.lru.usage",
+        "By",
+        "Pages on the lists of reclaim, by linux.memory.lru.",
+        judged_by=JudgedBy.CHANGE,
+    ),
+    gauge(
+        "system.linux.memory.kind.usage",
+        "By",
+        "Memory by what it holds (linux.memory.kind).",
+        judged_by=JudgedBy.CHANGE,
+    ),
+    gauge("system.linux.memory.committed", "By", "Memory promised to processes.", judged_by=JudgedBy.CHANGE),
+    gauge(
+        "system.linux.memory.commit_limit",
+        "By",
+        "Memory that may be promised under strict overcommit.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    gauge(
+        "system.linux.memory.hugepages.count",
+        "{page}",
+        "Reserved huge pages by linux.memory.hugepages.state.",
+        judged_by=JudgedBy.CHANGE,
+    ),
+    gauge("system.paging.usage", "By", "Swap by system.paging.state.", judged_by=JudgedBy.CHANGE),
 )
 
 _PAGING = (
@@ -71,7 +122,12 @@ _NETWORK = (
     counter("system.network.packet.count", "{packet}", "Packets by network.io.direction."),
     counter("system.network.packet.dropped", "{packet}", "Packets dropped, by network.io.direction."),
     counter("system.network.errors", "{error}", "Errors by network.io.direction."),
-    gauge("system.network.connection.count", "{connection}", "Established connections by network.transport."),
+    gauge(
+        "system.network.connection.count",
+        "{connection}",
+        "Established connections by network.transport.",
+        judged_by=JudgedBy.CHANGE,
+    ),
     counter("system.network.tcp.segments", "{segment}", "Segments by network.io.direction, retransmitted excluded."),
     counter("system.network.tcp.retransmits", "{segment}", "Segments sent again, in all or by reason."),
     counter("system.network.tcp.errors", "{error}", "TCP errors, in all received segments or by error.type."),
@@ -86,11 +142,35 @@ _NETWORK = (
 HOST_METRICS = (*_CPU, *_PRESSURE, *_MEMORY, *_PAGING, *_DISK, *_NETWORK)
 
 AGENT_METRICS = (
-    gauge("pulsetrain.agent.cpu.utilization", "1", "CPU time of the agent as a share of one CPU."),
-    gauge("pulsetrain.agent.memory.usage", "By", "Resident memory of the agent."),
-    gauge("pulsetrain.agent.collect.duration", "s", "How long the previous tick's reading of all sources took."),
-    gauge("pulsetrain.agent.tick.delay", "s", "How long after its grid point a tick began."),
-    counter("pulsetrain.agent.ticks.skipped", "{tick}", "Grid points at which nothing was read."),
-    counter("pulsetrain.agent.samples.lost", "{sample}", "Samples dropped for lack of room, or not delivered."),
-    counter("pulsetrain.agent.lines.skipped", "{line}", "Lines of a source that could not be understood."),
+    gauge(
+        "pulsetrain.agent.cpu.utilization",
+        "1",
+        "CPU time of the agent as a share of one CPU.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    gauge("pulsetrain.agent.memory.usage", "By", "Resident memory of the agent.", judged_by=JudgedBy.NOTHING),
+    gauge(
+        "pulsetrain.agent.collect.duration",
+        "s",
+        "How long the previous tick's reading of all sources took.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    gauge(
+        "pulsetrain.agent.tick.delay", "s", "How long after its grid point a tick began.", judged_by=JudgedBy.NOTHING
+    ),
+    counter(
+        "pulsetrain.agent.ticks.skipped", "{tick}", "Grid points at which nothing was read.", judged_by=JudgedBy.NOTHING
+    ),
+    counter(
+        "pulsetrain.agent.samples.lost",
+        "{sample}",
+        "Samples dropped for lack of room, or not delivered.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    counter(
+        "pulsetrain.agent.lines.skipped",
+        "{line}",
+        "Lines of a source that could not be understood.",
+        judged_by=JudgedBy.NOTHING,
+    ),
 )

@@ -21,6 +21,19 @@ class MetricKind(StrEnum):
     COUNTER = "counter"
 
 
+class JudgedBy(StrEnum):
+    """What of a metric can be normal or not, and so be learned by a model.
+
+    The level of a cache or of a heap is where the past has left it: only how it moves tells of trouble. A mean that the
+    kernel keeps over minutes tells late what a raw metric tells at once, and the agent's own cost says nothing of its
+    node: those are shown, never judged.
+    """
+
+    LEVEL = "level"
+    CHANGE = "change"
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """One entry of the catalogue. `unit` is a UCUM code; a value outside [valid_min, valid_max] was not measured."""
@@ -31,21 +44,29 @@ class Metric:
     description: str
     valid_min: float = -math.inf
     valid_max: float = math.inf
+    judged_by: JudgedBy = JudgedBy.LEVEL
 
 
-def gauge(name: str, unit: str, description: str, valid_min: float = 0.0, valid_max: float = math.inf) -> Metric:
+def gauge(
+    name: str,
+    unit: str,
+    description: str,
+    valid_min: float = 0.0,
+    valid_max: float = math.inf,
+    judged_by: JudgedBy = JudgedBy.LEVEL,
+) -> Metric:
     """A gauge that can't be negative unless `valid_min` says so."""
-    return Metric(name, unit, MetricKind.GAUGE, description, valid_min, valid_max)
+    return Metric(name, unit, MetricKind.GAUGE, description, valid_min, valid_max, judged_by)
 
 
-def share(name: str, description: str) -> Metric:
+def share(name: str, description: str, judged_by: JudgedBy = JudgedBy.LEVEL) -> Metric:
     """A gauge from 0 to 1."""
-    return gauge(name, "1", description, valid_max=1.0)
+    return gauge(name, "1", description, valid_max=1.0, judged_by=judged_by)
 
 
-def counter(name: str, unit: str, description: str) -> Metric:
-    """A counter that grows from 0."""
-    return Metric(name, unit, MetricKind.COUNTER, description, valid_min=0.0)
+def counter(name: str, unit: str, description: str, judged_by: JudgedBy = JudgedBy.LEVEL) -> Metric:
+    """A counter that grows from 0; what is judged is its rate."""
+    return Metric(name, unit, MetricKind.COUNTER, description, valid_min=0.0, judged_by=judged_by)
 
 
 def metric_id(name: str, **attributes: str) -> str:
