@@ -102,8 +102,10 @@ def choose_columns(rows: FloatArray, names: Sequence[str], max_columns: int = DE
     finite = np.isfinite(rows)
     present = finite.mean(axis=0) >= MIN_PRESENT_SHARE
     values = np.where(finite, rows, np.nan)
-    dropped = [DroppedColumn(names[int(j)], DropReason.MISSING) for j in np.flatnonzero(~present)]
-    kept = np.flatnonzero(present)
+    judged = np.array([_is_judged(name) for name in names], dtype=np.bool_)
+    dropped = [DroppedColumn(names[int(j)], DropReason.NOT_JUDGED) for j in np.flatnonzero(~judged)]
+    dropped += [DroppedColumn(names[int(j)], DropReason.MISSING) for j in np.flatnonzero(judged & ~present)]
+    kept = np.flatnonzero(judged & present)
     values = values[:, kept]
     values = np.where(np.isnan(values), np.nanmedian(values, axis=0), values) if kept.size else values
 
