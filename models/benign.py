@@ -16,7 +16,9 @@ from pulsetrain.models.detectors import Ensemble
 from pulsetrain.models.preparation import BoolArray
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 
-MAX_PROFILES = 8
+MAX_PROFILES = 16
+"""Two each of up to eight kinds of benign window: one in full, one for where it starts and ends."""
+
 SATURATION_BANDS = 3.0
 """A metric that leaves its normal band threefold counts fully in a signature, however far beyond it goes."""
 

@@ -2,12 +2,12 @@
 
 With a hundred columns some deviation exceeds 3 sigma in most normal windows, so each member's cut
 starts at its floor and is raised by the scores of held-out normal windows. What is rare enough lies
-beyond the few windows of a warm-up: there the tail is taken as exponential, the peaks-over-threshold
-model of extreme values (Pickands, "Statistical inference using extreme order statistics", 1975; for
-streams Siffer et al., "Anomaly detection in streams with extreme value theory", KDD 2017) with shape
-zero, the one parameter that two dozen windows can give.
+beyond the few windows of a warm-up: there the tail is extrapolated by peaks over threshold (Pickands,
+"Statistical inference using extreme order statistics", 1975; for streams Siffer et al., "Anomaly
+detection in streams with extreme value theory", KDD 2017).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,34 +19,46 @@ from pulsetrain.schemas.arrays import FloatArray, IntArray
 TAIL_SHARE = 0.2
 MIN_TAIL_ROWS = 5
 NANOSECONDS_PER_DAY = 86_400_000_000_000
+MAX_ALARM_PROBABILITY = 0.05
+
+SHORTEST_TAIL = -0.25
+LONGEST_TAIL = -1e-6
+"""Bounds of the shape. A handful of windows can't tell a heavy tail from one burst, and a positive shape
+puts the cut beyond any fault; without a lower bound it ends just above the largest score seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """How rare a score is: empirical up to `threshold`, exponential with mean excess `scale` beyond.
+    """How rare a score is: empirical up to `threshold`, generalised Pareto (scale, shape < 0) beyond it.
 
     `ordered` are the scores that it was fitted on, ascending; `share` of them exceed the threshold.
     """
 
     ordered: FloatArray
+    share: float
     threshold: float
     scale: float
-    share: float
+    shape: float
 
     def rarity(self, scores: FloatArray) -> FloatArray:
         """-log of the estimated probability that a normal window scores higher, same shape as `scores`."""
-        below = np.searchsorted(self.ordered, scores, side="right")
-        empirical = 1 - below / (len(self.ordered) + 1)
-        beyond = -np.log(self.share) + (scores - self.threshold) / self.scale
-        return np.where(scores > self.threshold, beyond, -np.log(np.maximum(empirical, self.share)))
+        at_least = np.searchsorted(self.ordered, scores, side="right")
+        within = -np.log(np.maximum(1 - at_least / (len(self.ordered) + 1), self.share))
+        reach = np.maximum(1 + self.shape * (scores - self.threshold) / self.scale, np.finfo(np.float64).tiny)
+        return np.where(scores > self.threshold, np.log(reach) / self.shape - np.log(self.share), within)
 
     def score_at(self, rarity: float) -> float:
         """The score beyond which the tail has this rarity, at least the threshold."""
-        return self.threshold + self.scale * max(0.0, rarity + float(np.log(self.share)))
+        beyond = max(0.0, rarity + float(np.log(self.share)))
+        return self.threshold + self.scale * float(np.expm1(self.shape * beyond)) / self.shape
 
 
-def fit_tail(scores: FloatArray) -> Tail:
-    """Fit the exponential tail to the highest fifth of `scores` (windows,), at least five of them.
+def fit_tail(scores: FloatArray, shortest: float = SHORTEST_TAIL) -> Tail:
+    """Fit the tail to the highest fifth of `scores` (windows,), at least five of them.
+
+    The shape lies between `shortest` and zero, the exponential tail. Fitted by probability-weighted
+    moments (Hosking and Wallis, "Parameter and quantile estimation for the generalized Pareto
+    distribution", 1987), for which few excesses suffice.
 
     Raises:
         DegenerateTrainingSetError: fewer than twice as many scores as the tail needs.
@@ -56,10 +68,13 @@ def fit_tail(scores: FloatArray) -> Tail:
             f"{len(scores)} held-out windows: at least {2 * MIN_TAIL_ROWS} are needed to calibrate"
         )
     ordered = np.sort(scores)
-    exceeding = max(MIN_TAIL_ROWS, int(np.ceil(TAIL_SHARE * len(ordered))))
-    threshold = float(ordered[-exceeding - 1])
-    spread = float(np.mean(ordered[-exceeding:] - threshold))
-    return Tail(ordered, threshold, max(spread, 1e-9 * (1 + abs(threshold))), exceeding / len(ordered))
+    count = max(MIN_TAIL_ROWS, int(np.ceil(TAIL_SHARE * len(ordered))))
+    threshold = float(ordered[-count - 1])
+    excesses = ordered[-count:] - threshold
+    mean = max(float(excesses.mean()), 1e-9 * (1 + abs(threshold)))
+    weighted = float(np.mean(excesses * np.arange(count - 1, -1, -1) / (count - 1)))
+    shape = float(np.clip(2 - mean / max(mean - 2 * weighted, 1e-12 * mean), shortest, LONGEST_TAIL))
+    return Tail(ordered, count / len(ordered), threshold, mean * (1 - shape), shape)
 
 
 def alarm_probability(false_alarms_per_day: float, window_ns: int, hop_ns: int) -> float:
@@ -69,15 +84,15 @@ def alarm_probability(false_alarms_per_day: float, window_ns: int, hop_ns: int) 
     """
     windows_per_day = NANOSECONDS_PER_DAY / hop_ns
     overlap = max(1.0, window_ns / hop_ns)
-    return float(min(0.05, false_alarms_per_day * overlap / windows_per_day))
+    return float(min(MAX_ALARM_PROBABILITY, false_alarms_per_day * overlap / windows_per_day))
 
 
 def calibrate(scores: FloatArray, floors: FloatArray, probability: float, votes_needed: int) -> FloatArray:
     """Cuts (members,) from held-out scores (windows, members), such that the vote has `probability`.
 
     The vote is won where the `votes_needed`-th rarest of the members' scores is rare enough, so the tail
-    of that rarity gives the level, and each member's own tail turns the level into its cut. Members that
-    err together get higher cuts than members that err apart.
+    of that rarity, exponential as every rarity's is, gives the level, and each member's own tail turns the
+    level into its cut. Members that err together get higher cuts than members that err apart.
 
     Raises:
         DegenerateTrainingSetError: too few held-out windows.
@@ -85,15 +100,20 @@ def calibrate(scores: FloatArray, floors: FloatArray, probability: float, votes_
     tails = [fit_tail(column) for column in scores.T]
     rarity = np.column_stack([tail.rarity(column) for tail, column in zip(tails, scores.T, strict=True)])
     joint = np.sort(rarity, axis=1)[:, -votes_needed]
-    level = min(fit_tail(joint).score_at(-np.log(probability)), -np.log(probability))
+    wanted = -float(np.log(probability))
+    level = min(fit_tail(joint, shortest=LONGEST_TAIL).score_at(wanted), wanted)
     return np.maximum(floors, [tail.score_at(level) for tail in tails])
 
 
-def held_out(window_ends_ns: IntArray, window_ns: int, train_share: float) -> tuple[BoolArray, BoolArray]:
-    """Masks (windows,) of the training part and of the later, held-out part.
+def time_folds(window_ends_ns: IntArray, window_ns: int, folds: int) -> Iterator[tuple[BoolArray, BoolArray]]:
+    """Masks (windows,) of what trains and what is held out, for each of `folds` spans of equal length.
 
-    They are apart by a window's length, so that no sample is in both.
+    No training window overlaps a held-out one, so that no sample is in both.
     """
     ordered = np.sort(window_ends_ns)
-    boundary = ordered[min(len(ordered) - 1, int(train_share * len(ordered)))]
-    return window_ends_ns <= boundary, window_ends_ns >= boundary + window_ns
+    edges = np.linspace(0, len(ordered), folds + 1).astype(np.int64)
+    for first, last in zip(edges[:-1], edges[1:] - 1, strict=True):
+        start, end = ordered[first], ordered[last]
+        held_out = (window_ends_ns >= start) & (window_ends_ns <= end)
+        trains = (window_ends_ns <= start - window_ns) | (window_ends_ns >= end + window_ns)
+        yield trains, held_out

@@ -91,24 +91,21 @@ class Ensemble:
         return voted
 
 
-def fit_standardisation(rows: FloatArray, later_rows: FloatArray | None = None) -> Standardisation:
+def fit_standardisation(rows: FloatArray, wander_variance: FloatArray | float = 0.0) -> Standardisation:
     """Mean and standard deviation of training rows (windows, columns), with a floor under the latter.
 
-    Where `later_rows` spread further about that mean, their root mean square is the scale: a metric
-    that drifts or bursts within the warm-up is known to do so.
+    `wander_variance` (columns,) is added to the variance; see `pulsetrain.models.wander`.
 
     Raises:
         DegenerateTrainingSetError: fewer than `MIN_ROWS` rows, or fewer distinct ones.
     """
-    if len(rows) < MIN_ROWS or len(np.unique(rows, axis=0)) < MIN_ROWS:
+    distinct = len(np.unique(rows, axis=0))
+    if distinct < MIN_ROWS:
         raise DegenerateTrainingSetError(
-            f"{len(rows)} training windows, {len(np.unique(rows, axis=0))} of them distinct: "
-            f"at least {MIN_ROWS} are needed"
+            f"{len(rows)} training windows, {distinct} of them distinct: at least {MIN_ROWS} are needed"
         )
     center = rows.mean(axis=0)
-    spread = rows.std(axis=0, ddof=1)
-    if later_rows is not None and len(later_rows):
-        spread = np.maximum(spread, np.sqrt(np.mean((later_rows - center) ** 2, axis=0)))
+    spread = np.sqrt(rows.var(axis=0, ddof=1) + wander_variance)
     return Standardisation(center, np.maximum(spread, scale_floor(center)))
 
 

@@ -1,7 +1,7 @@
 """Learning the benign stage from labelled windows, bounded by confirmed and by injected faults."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,16 @@ from pulsetrain.models.preparation import BoolArray
 from pulsetrain.schemas.arrays import FloatArray
 
 LIKENESS_LIMITS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-MARGINS = (1.0, 0.75, 0.5, 0.35, 0.2)
-"""The most generous ones first. A margin of 1 reaches twice as far as the labelled windows did."""
+LEAST_TIGHT_LIKENESS = 0.75
+"""Above the square root of a half, the likeness of half the metrics alone, whatever their size."""
+
+WIDE_MARGINS = (1.0, 0.75, 0.5, 0.35, 0.2)
+TIGHT_MARGINS = (0.0, -0.25, -0.5, -0.75)
+"""The most generous ones first. A margin of 1 reaches twice as far as the labelled windows did, one of -0.5
+half as far."""
 
 CLUSTER_DISTANCES = (0.15, 0.3, 0.45)
+MAX_CLUSTERS = MAX_PROFILES // 2
 MAX_LABELLED_ROWS = 512
 MAX_FAULT_ROWS = 512
 PAIRED_ROWS = 8
@@ -58,23 +64,24 @@ def learn_benign(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray, 
     unflagged = ~ensemble.is_voted(benign)
     known = np.flatnonzero(~unflagged & (space.signature(benign).any(axis=1)))[-MAX_LABELLED_ROWS:]
     confirmed = faults[ensemble.is_voted(faults)][-MAX_FAULT_ROWS:]
-    injected = injected_faults(space, ensemble, benign[known])
-    injected = injected[~_is_labelled(space, ensemble, benign[known], injected)]
+    clusters = _clusters(space, benign[known])
+    injected = [injected_faults(space, ensemble, benign[known[members]]) for members in clusters]
+    faults = np.concatenate(
+        [confirmed, *(made[~_is_labelled(space, ensemble, benign[known], made)] for made in injected)]
+    )
 
-    profiles = []
-    for members in _clusters(space, benign[known]):
-        profile = _widest(space, ensemble, benign[known[members]], confirmed, injected)
-        if profile is None:
-            conflicting[known[members]] = True
-        else:
-            profiles.append(profile)
-    stage = _stage(space, profiles)
+    learned = []
+    for members in clusters:
+        profiles = _limits(space, ensemble, benign[known[members]], faults, confirmed)
+        conflicting[known[members]] = not profiles
+        learned.append(profiles)
+    stage = _stage(space, [profile for profiles in learned for profile in profiles])
     muted[known] = stage.is_muted(benign[known], ensemble)
-    return Lesson(stage, muted, unflagged, conflicting & ~muted, _leave_one_out(space, ensemble, profiles))
+    return Lesson(stage, muted, unflagged, conflicting & ~muted, _leave_one_out(space, ensemble, learned))
 
 
 def _clusters(space: SignatureSpace, rows: FloatArray) -> list[npt.NDArray[np.intp]]:
-    """Index arrays of rows with alike signatures, at most `MAX_PROFILES`, the largest clusters."""
+    """Index arrays of rows with alike signatures, at most `MAX_CLUSTERS`, the largest clusters."""
     if len(rows) < 2:
         return [np.arange(len(rows))] if len(rows) else []
     signatures = space.signature(rows)
@@ -82,41 +89,53 @@ def _clusters(space: SignatureSpace, rows: FloatArray) -> list[npt.NDArray[np.in
         names = AgglomerativeClustering(
             n_clusters=None, distance_threshold=distance, metric="cosine", linkage="average"
         ).fit_predict(signatures)
-        if names.max() < MAX_PROFILES:
+        if names.max() < MAX_CLUSTERS:
             break
     groups = [np.flatnonzero(names == name) for name in range(names.max() + 1)]
-    return sorted(groups, key=len, reverse=True)[:MAX_PROFILES]
+    return sorted(groups, key=len, reverse=True)[:MAX_CLUSTERS]
 
 
-def _widest(
-    space: SignatureSpace, ensemble: Ensemble, rows: FloatArray, confirmed: FloatArray, injected: FloatArray
-) -> _Profile | None:
-    """The most generous limits of a profile that mute no fault; None where even the tightest mute one.
+def _limits(
+    space: SignatureSpace, ensemble: Ensemble, rows: FloatArray, faults: FloatArray, confirmed: FloatArray
+) -> list[_Profile]:
+    """The most generous limits under which rows become profiles that mute no fault; none where all mute one.
 
+    Up to two profiles: a wide one for the behaviour in full, and a tight one that asks for less likeness,
+    for the windows in which it starts and ends.
     A confirmed fault on top of the benign behaviour should stay flagged too, but where it is smaller than
     the behaviour's own spread it cannot: as few of these as possible are muted.
     """
-    faults = np.concatenate([confirmed, injected])
     together = _sums(rows, confirmed)
-    best: tuple[int, _Profile] | None = None
-    for profile, hidden, hidden_together in _candidates(space, ensemble, rows, faults, together):
-        if hidden == 0 and (best is None or hidden_together < best[0]):
-            best = (hidden_together, profile)
-    return best[1] if best else None
+    profiles: list[_Profile] = []
+    for margins in (WIDE_MARGINS, TIGHT_MARGINS):
+        fewest = len(together) + 1
+        best = None
+        for profile, hidden, hidden_together in _candidates(space, ensemble, rows, margins, faults, together):
+            too_unlike = margins is TIGHT_MARGINS and profile.least_likeness < LEAST_TIGHT_LIKENESS
+            if hidden == 0 and hidden_together < fewest and not too_unlike:
+                best, fewest = profile, hidden_together
+        if best and all(best.least_likeness < other.least_likeness for other in profiles):
+            profiles.append(best)
+    return profiles
 
 
 def _candidates(
-    space: SignatureSpace, ensemble: Ensemble, rows: FloatArray, faults: FloatArray, together: FloatArray
+    space: SignatureSpace,
+    ensemble: Ensemble,
+    rows: FloatArray,
+    margins: tuple[float, ...],
+    faults: FloatArray,
+    together: FloatArray,
 ) -> Iterator[tuple[_Profile, int, int]]:
     """Every pair of limits, the generous ones first, with the numbers of faults that it would mute."""
     likeness, unvoted = [], []
-    for margin in MARGINS:
+    for margin in margins:
         stage = _stage(space, [_Profile(rows, -1.0, margin)])
         both = np.concatenate([faults, together])
         likeness.append(stage.likeness(both)[:, 0])
         unvoted.append(~ensemble.is_voted(stage.remainder(both)))
     for least in LIKENESS_LIMITS:
-        for i, margin in enumerate(MARGINS):
+        for i, margin in enumerate(margins):
             hidden = (likeness[i] >= least) & unvoted[i]
             yield (
                 _Profile(rows, least, margin),
@@ -160,15 +179,16 @@ def _is_labelled(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray, 
     """Which injected faults the operator has in effect labelled benign: very near one labelled window."""
     labelled = np.zeros(len(injected), dtype=np.bool_)
     for row in benign:
-        tight = _stage(space, [_Profile(row[None, :], LIKENESS_LIMITS[-1], MARGINS[-1] / 2)])
+        tight = _stage(space, [_Profile(row[None, :], LIKENESS_LIMITS[-1], WIDE_MARGINS[-1] / 2)])
         labelled |= tight.is_muted(injected, ensemble)
     return labelled
 
 
-def _leave_one_out(space: SignatureSpace, ensemble: Ensemble, profiles: list[_Profile]) -> float:
+def _leave_one_out(space: SignatureSpace, ensemble: Ensemble, learned: list[list[_Profile]]) -> float:
     known = []
-    for profile in profiles:
-        for i in range(len(profile.rows) if len(profile.rows) > 1 else 0):
-            rest = _Profile(np.delete(profile.rows, i, axis=0), profile.least_likeness, profile.margin)
-            known.append(_stage(space, [rest]).is_muted(profile.rows[i : i + 1], ensemble)[0])
+    for profiles in learned:
+        rows = profiles[0].rows if profiles else np.empty((0, len(space.band)))
+        for i in range(len(rows) if len(rows) > 1 else 0):
+            rest = [replace(profile, rows=np.delete(rows, i, axis=0)) for profile in profiles]
+            known.append(_stage(space, rest).is_muted(rows[i : i + 1], ensemble)[0])
     return float(np.mean(known)) if known else float("nan")

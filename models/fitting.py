@@ -6,33 +6,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pulsetrain.models.benign import BenignStage, no_profiles, signature_space
-from pulsetrain.models.calibration import alarm_probability, calibrate, held_out
+from pulsetrain.models.calibration import alarm_probability, calibrate, time_folds
 from pulsetrain.models.columns import DEFAULT_MAX_COLUMNS, DroppedColumn, choose_columns
 from pulsetrain.models.detectors import (
+    MIN_ROWS,
     VOTES_NEEDED,
     Z_SCORE_FLOOR,
     Ensemble,
+    Member,
     fit_covariance,
     fit_standardisation,
     floors,
     member_scores,
 )
-from pulsetrain.models.errors import NothingLearnedError
+from pulsetrain.models.errors import DegenerateTrainingSetError, NothingLearnedError
 from pulsetrain.models.feedback import Lesson, learn_benign
 from pulsetrain.models.forest import fit_forest
 from pulsetrain.models.graph import build_graph
 from pulsetrain.models.preparation import plan_assembly
+from pulsetrain.models.wander import wander_variance
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 
-TRAIN_SHARE = 0.6
+FOLDS = 4
+
+HIGHEST_SCORES = np.array([np.inf, np.inf, 1.0])
+"""A forest whose normal scores come near 1 gets a cut that it never exceeds, and leaves the vote to the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedModel:
     """All that a graph, a manifest and a later retraining need; `state.to_state` keeps it.
 
-    `medians` (columns,) are imputed where a value is missing. The training span is that of the windows'
-    ends, of which `training_windows` trained and `held_out_windows` calibrated.
+    `medians` (columns,) are imputed where a value is missing. The training span is that of the
+    windows' ends.
     """
 
     columns: tuple[str, ...]
@@ -43,7 +49,6 @@ class FittedModel:
     training_start_ns: int
     training_end_ns: int
     training_windows: int
-    held_out_windows: int
     window_ns: int
     hop_ns: int
     false_alarms_per_day: float
@@ -60,13 +65,14 @@ def fit(
     *,
     window_ns: int,
     hop_ns: int,
+    entities: Sequence[str] | None = None,
     false_alarms_per_day: float = 1.0,
     max_columns: int = DEFAULT_MAX_COLUMNS,
 ) -> FittedModel:
     """Learn what is normal from warm-up windows, `rows` of shape (windows, names), NaN where missing.
 
-    The earlier part trains and the later part, a window's length away, calibrates: each entity gives
-    about `false_alarms_per_day`.
+    `entities` names the entity of each row; without it all are of one. The cuts are those at which each
+    entity gives about `false_alarms_per_day`.
 
     Raises:
         DegenerateTrainingSetError: too few windows, too few distinct ones, or nothing varies.
@@ -77,33 +83,53 @@ def fit(
     medians = np.nanmedian(values, axis=0)
     values = np.where(np.isnan(values), medians, values)
 
-    trains, calibrates = held_out(window_ends_ns, window_ns, TRAIN_SHARE)
-    standardisation = fit_standardisation(values[trains], values[calibrates])
-    normal = standardisation.standardise(values[trains])
-    covariance = fit_covariance(normal, rows_per_independent_row=max(1.0, window_ns / hop_ns))
-    forest = fit_forest(normal.astype(np.float32))
-    later = standardisation.standardise(values[calibrates])
+    wander = wander_variance(values, window_ends_ns, window_ns, entities or [""] * len(values))
+    standardisation = fit_standardisation(values, wander)
+    deviations = standardisation.standardise(values)
+    overlap = max(1.0, window_ns / hop_ns)
     cuts = calibrate(
-        member_scores(later, covariance, forest),
+        _held_out_scores(deviations, window_ends_ns, window_ns, overlap),
         floors(len(chosen.columns)),
         alarm_probability(false_alarms_per_day, window_ns, hop_ns),
         VOTES_NEEDED,
     )
-    band = np.clip(np.abs(later).max(axis=0), Z_SCORE_FLOOR, cuts[0])
+    cuts = np.minimum(cuts, HIGHEST_SCORES)
+    band = np.clip(np.abs(deviations).max(axis=0), Z_SCORE_FLOOR, cuts[0])
     return FittedModel(
         columns=chosen.columns,
         medians=medians,
         dropped=chosen.dropped,
-        ensemble=Ensemble(standardisation, covariance, forest, cuts),
+        ensemble=Ensemble(
+            standardisation, fit_covariance(deviations, overlap), fit_forest(deviations.astype(np.float32)), cuts
+        ),
         benign=no_profiles(signature_space(chosen.columns, band)),
         training_start_ns=int(window_ends_ns.min()),
         training_end_ns=int(window_ends_ns.max()),
-        training_windows=int(trains.sum()),
-        held_out_windows=int(calibrates.sum()),
+        training_windows=len(rows),
         window_ns=window_ns,
         hop_ns=hop_ns,
         false_alarms_per_day=false_alarms_per_day,
     )
+
+
+def _held_out_scores(deviations: FloatArray, window_ends_ns: IntArray, window_ns: int, overlap: float) -> FloatArray:
+    """Scores (windows, 3) of each span of time by members that were trained on the others.
+
+    A warm-up is short: held out once each, all its windows calibrate, and the model that is kept trains
+    on all of them.
+    """
+    scores = np.empty((len(deviations), len(Member)))
+    for trains, held_out in time_folds(window_ends_ns, window_ns, FOLDS):
+        if trains.sum() < MIN_ROWS:
+            raise DegenerateTrainingSetError(
+                f"{len(deviations)} windows leave {int(trains.sum())} to train on when a span of them is held "
+                f"out: at least {MIN_ROWS} are needed"
+            )
+        others = deviations[trains]
+        scores[held_out] = member_scores(
+            deviations[held_out], fit_covariance(others, overlap), fit_forest(others.astype(np.float32))
+        )
+    return scores
 
 
 def with_feedback(model: FittedModel, benign_rows: FloatArray, fault_rows: FloatArray) -> tuple[FittedModel, Lesson]:

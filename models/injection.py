@@ -13,12 +13,16 @@ FOREIGN_SIGMAS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 
 
 def injected_faults(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray) -> FloatArray:
-    """Deviations (faults, columns) made from benign ones (rows, columns), those that the members flag.
+    """Deviations (faults, columns) made from one kind of benign ones (rows, columns), as far as flagged.
+
+    They are made from the larger half of the rows: what is small for its kind is where it starts or ends.
 
     Three kinds: the same at three times the size, a part of the deviating metrics alone, and a further
     column that deviates at the same time, at a size that is flagged by itself.
     """
-    rows = benign[:: max(1, len(benign) // REFERENCE_ROWS)]
+    size = np.log1p(np.abs(benign) / space.band).sum(axis=1)
+    rows = benign[size >= np.median(size)] if len(benign) else benign
+    rows = rows[:: max(1, len(rows) // REFERENCE_ROWS)]
     made = [np.empty((0, len(space.band))), np.clip(SIZE_FACTOR * rows, -Z_LIMIT, Z_LIMIT)]
     for row in rows:
         made += [_parts(space, row), _with_foreign(space, ensemble, row)]

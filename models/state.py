@@ -24,7 +24,6 @@ _NUMBERS = (
     "training_start_ns",
     "training_end_ns",
     "training_windows",
-    "held_out_windows",
     "window_ns",
     "hop_ns",
 )
