@@ -1,6 +1,7 @@
 """Samples of one source onto the grid of its interval; what was not measured is made up within stated limits.
 
-The grid of a source is the multiples of its interval since the Unix epoch, as agents tick. A grid point is
+The grid of a source is the multiples of its interval since the Unix epoch, as agents tick; so every window start is
+on it where the interval divides the hop. A grid point is
 
 - measured: a sample lies within the tolerance, and is taken as it is;
 - resampled: it lies on the line between the samples before and after it, which are neighbours, and at least one of
@@ -40,7 +41,9 @@ class Grid:
 
     def without_first(self) -> "Grid":
         """The grid of a rate: it has none at the window's first point, which only a sample before it could give."""
-        return Grid(self.first_ns + self.interval_ns, self.interval_ns, max(0, self.points - 1))
+        if not self.points:
+            return self
+        return Grid(self.first_ns + self.interval_ns, self.interval_ns, self.points - 1)
 
     def nearest(self, ticks_ns: IntArray) -> tuple[IntArray, IntArray]:
         """The number of the nearest grid point of each tick, which may lie outside, and the distance to it."""
@@ -67,11 +70,11 @@ def align(
     interval) has no values, shape (0, metrics), and only what was measured is counted; so memory stays in proportion
     to what was sent.
     """
-    coverable = (len(ticks_ns) + 1) * (fill_limit_intervals + 4)
-    if grid.points > coverable and grid.points * values.shape[1] > MAX_SPARSE_CELLS:
-        return _measured_only(ticks_ns, values, grid, tolerance_ns)
     nearest, distance = grid.nearest(ticks_ns)
     is_on_grid = (distance <= tolerance_ns) & (nearest >= 0) & (nearest < grid.points)
+    coverable = (len(ticks_ns) + 1) * (fill_limit_intervals + 4)
+    if grid.points > coverable and grid.points * values.shape[1] > MAX_SPARSE_CELLS:
+        return _measured_only(values, is_on_grid)
     if is_on_grid.all() and (nearest[1:] > nearest[:-1]).all():
         aligned = values
         if len(ticks_ns) < grid.points:
@@ -93,10 +96,9 @@ def align(
     return Gridded(aligned, measured, resampled, filled)
 
 
-def _measured_only(ticks_ns: IntArray, values: FloatArray, grid: Grid, tolerance_ns: int) -> Gridded:
-    _, distance = grid.nearest(ticks_ns)
-    measured = np.count_nonzero(~np.isnan(values[distance <= tolerance_ns]), axis=0)
-    nothing = np.zeros(values.shape[1], dtype=np.int64)
+def _measured_only(values: FloatArray, is_on_grid: BoolArray) -> Gridded:
+    measured = np.count_nonzero(~np.isnan(values[is_on_grid]), axis=0)
+    nothing = np.zeros_like(measured)
     return Gridded(np.empty((0, values.shape[1])), measured, nothing, nothing)
 
 

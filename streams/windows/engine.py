@@ -135,7 +135,7 @@ class WindowEngine:
         if node.is_leftover(arrival, self._clock_ns, self.recall_ns):
             return None
         if node.run is not None and node.belongs_to_run(arrival):
-            node.run.extend(arrival.sent_until, arrival.last)
+            node.run.extend(arrival)
             run = node.run
         else:
             self._emit(node.end_run())

@@ -14,10 +14,11 @@ _MAX_ENDED_SESSIONS = 16
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """When the last block of an ended run was appended, and the newest tick it had sent."""
+    """When the last block of an ended run was appended, its newest tick that was sent, and the newest that came."""
 
     appended_ns: int
     newest: int
+    newest_seen: int
 
 
 @dataclass
@@ -35,14 +36,15 @@ class Node:
     def is_leftover(self, arrival: Arrival, now_ns: int, memory_ns: int) -> bool:
         """Whether a block is left over from a session that another one has ended.
 
-        A session that goes on after all, with ticks newer than both have sent, is none; nor is one whose last block
-        was appended more than `memory_ns` ago.
+        A session that goes on after all, with ticks newer than any of both, is none; nor is one whose last block was
+        appended more than `memory_ns` ago.
         """
         session = arrival.block.session
         ended = self._ended_sessions.get(session)
         if ended is None or self.run is None or self.run.session == session:
             return False
-        return now_ns - ended.appended_ns <= memory_ns and arrival.last <= max(self.run.newest, ended.newest)
+        is_newer = arrival.last > max(self.run.newest_seen, ended.newest_seen)
+        return now_ns - ended.appended_ns <= memory_ns and not is_newer
 
     def belongs_to_run(self, arrival: Arrival) -> bool:
         """Whether a block goes on with the current run, or is a copy of one that did."""
@@ -54,13 +56,14 @@ class Node:
 
     def end_run(self) -> Iterator[ClosedWindow]:
         """Close all windows of the current run, if there is one, and remember where it ended."""
-        if self.run is not None:
-            self._ended_sessions[self.run.session] = _Ended(self.appended_ns, self.run.newest)
-            self._ended_sessions.move_to_end(self.run.session)
-            if len(self._ended_sessions) > _MAX_ENDED_SESSIONS:
-                self._ended_sessions.popitem(last=False)
-            yield from self.run.close_through(self.run.newest)
-            self.run = None
+        run, self.run = self.run, None
+        if run is None:
+            return
+        self._ended_sessions[run.session] = _Ended(self.appended_ns, run.newest, run.newest_seen)
+        self._ended_sessions.move_to_end(run.session)
+        if len(self._ended_sessions) > _MAX_ENDED_SESSIONS:
+            self._ended_sessions.popitem(last=False)
+        yield from run.close_through(run.newest)
 
     def begin_run(self, arrival: Arrival, times: WindowTimes) -> Run:
         """Begin a run with a block, or take part in one that another worker has read the beginning of.
@@ -75,5 +78,5 @@ class Node:
             begins_at = arrival.sent_until + 1
         if ended := self._ended_sessions.pop(arrival.block.session, None):
             begins_at = max(begins_at, ended.newest + 1)
-        self.run = Run(self.name, arrival.block.session, begins_at, arrival.newest, times)
+        self.run = Run(arrival, begins_at, times)
         return self.run

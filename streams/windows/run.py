@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 
+from pulsetrain.streams.windows.arrival import Arrival
 from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
 from pulsetrain.streams.windows.source import Origin, Source
 from pulsetrain.streams.windows.times import WindowTimes
@@ -12,13 +13,15 @@ class Run:
     """Windows of one node and session, emitted in order of their starts.
 
     All ticks are shifted by the tolerance. `next` is the start of the next window to emit: everything before it is
-    emitted or never will be. `newest` is the newest tick that is known to have been sent.
+    emitted or never will be. `newest` is the newest tick that is known to have been sent, `newest_seen` the newest
+    that has come.
     """
 
-    def __init__(self, node: str, session: str, begins_at: int, newest: int, times: WindowTimes) -> None:
-        self.node = node
-        self.session = session
-        self.newest = newest
+    def __init__(self, arrival: Arrival, begins_at: int, times: WindowTimes) -> None:
+        self.node = arrival.block.node
+        self.session = arrival.block.session
+        self.newest = arrival.newest
+        self.newest_seen = arrival.last
         self.first = self.next = times.first_start(begins_at)
         self._emitted_until = self.first
         self._times = times
@@ -37,13 +40,14 @@ class Run:
         source = self._sources.get((entity, collector))
         return source is not None and source.has(sequence)
 
-    def extend(self, sent_until: int | None, last: int) -> None:
-        """Move `newest` on; where blocks were lost on the way, no window starts in the hole they left."""
-        if sent_until is not None and sent_until > self.newest:
-            self._holes.append((self.newest, sent_until))
-            self.newest = sent_until
+    def extend(self, arrival: Arrival) -> None:
+        """Move on with a block; where others were lost before it, no window starts in the hole they left."""
+        if arrival.sent_until is not None and arrival.sent_until > self.newest:
+            self._holes.append((self.newest, arrival.sent_until))
+            self.newest = arrival.sent_until
             self._skip_holes()
-        self.newest = max(self.newest, last)
+        self.newest = max(self.newest, arrival.last)
+        self.newest_seen = max(self.newest_seen, arrival.last)
 
     def late_rows(self, origin: Origin) -> slice:
         """Rows of a block in time whose windows have all been emitted by now."""
