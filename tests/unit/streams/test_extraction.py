@@ -1,0 +1,113 @@
+"""From a closed window to feature windows, with features small enough to be worked out by hand."""
+
+import numpy as np
+
+from pulsetrain.schemas.feature_window import SampleCount, decode_feature_window, encode_feature_window
+from pulsetrain.streams.extraction import feature_windows
+from pulsetrain.streams.features import DEFAULT_FEATURE_SET, FeatureSet
+from pulsetrain.streams.settings import WindowSettings
+from pulsetrain.streams.windows import ClosedWindow, EntityWindow, SourceWindow
+
+SECOND = 1_000_000_000
+START = 1_800_000_000 * SECOND
+SETTINGS = WindowSettings(length_seconds=4, hop_seconds=4)
+FEATURES = FeatureSet.from_fc_parameters({"mean": None, "maximum": None, "linear_trend": [{"attr": "slope"}]})
+
+GAUGE = "acme.load"
+COUNTER = "system.linux.context_switches"
+
+
+def source(
+    columns: dict[str, list[float]], seconds: list[float], collector: str = "host", interval_ns: int = SECOND
+) -> SourceWindow:
+    nothing = np.zeros(len(columns), dtype=np.int64)
+    return SourceWindow(
+        collector=collector,
+        interval_ns=interval_ns,
+        metrics=tuple(columns),
+        ticks_ns=START + np.array([round(second * SECOND) for second in seconds], dtype=np.int64),
+        values=np.array(list(columns.values()), dtype=np.float64).T.reshape(len(seconds), len(columns)),
+        late=nothing + 1,
+        out_of_order=nothing + 2,
+        invalid=nothing + 3,
+    )
+
+
+def closed(*entities: EntityWindow, complete: bool = True) -> ClosedWindow:
+    return ClosedWindow("n", "s", START, START + 4 * SECOND, complete, entities)
+
+
+def test_gauges_are_taken_as_they_are_and_counters_as_rates() -> None:
+    # gauge     1  2  3  4    mean 2.5, maximum 4, slope 1
+    # counter   0  5 15 30    rates 5, 10, 15: mean 10, maximum 15, slope 5
+    host = source({COUNTER: [0, 5, 15, 30], GAUGE: [1, 2, 3, 4]}, [0, 1, 2, 3])
+    [window] = feature_windows(closed(EntityWindow("n/host", {"job": "j"}, (host,))), FEATURES, SETTINGS)
+    assert window.metrics == (GAUGE, COUNTER)
+    assert window.features == ("mean", "maximum", 'linear_trend__attr_"slope"')
+    np.testing.assert_allclose(window.values, np.array([[2.5, 4.0, 1.0], [10.0, 15.0, 5.0]]), rtol=1e-12)
+    expected = {
+        SampleCount.EXPECTED: [4, 3],
+        SampleCount.MEASURED: [4, 3],
+        SampleCount.RESAMPLED: [0, 0],
+        SampleCount.FILLED: [0, 0],
+        SampleCount.LATE: [1, 1],
+        SampleCount.OUT_OF_ORDER: [2, 2],
+        SampleCount.INVALID: [3, 3],
+    }
+    assert {name: window.counts[:, column].tolist() for column, name in enumerate(SampleCount)} == expected
+    assert (window.node, window.session, window.entity, window.labels) == ("n", "s", "n/host", {"job": "j"})
+    assert (window.start_ns, window.end_ns, window.complete) == (START, START + 4 * SECOND, True)
+
+
+def test_each_entity_has_a_window_of_its_own_with_its_own_rates() -> None:
+    host = EntityWindow("n/host", {}, (source({GAUGE: [1, 2, 3, 4]}, [0, 1, 2, 3]),))
+    gpu = EntityWindow("n/gpu:0", {}, (source({"b": [5, 7], "a": [1, 1]}, [0, 2], interval_ns=2 * SECOND),))
+    first, second = feature_windows(closed(gpu, host, complete=False), FEATURES, SETTINGS)
+    assert (first.entity, first.metrics, second.entity, second.metrics) == ("n/gpu:0", ("a", "b"), "n/host", (GAUGE,))
+    np.testing.assert_allclose(first.values[:, :2], [[1, 1], [6, 7]], rtol=1e-12)
+    np.testing.assert_allclose(second.values[:, :2], [[2.5, 4]], rtol=1e-12)
+    assert not first.complete
+
+
+def test_a_metric_with_a_gap_beyond_the_limit_has_no_features_and_others_keep_theirs() -> None:
+    settings = WindowSettings(length_seconds=4, hop_seconds=4, fill_limit_intervals=1)
+    host = source({"a": [1, np.nan, np.nan, 4], "b": [1, np.nan, 3, 4]}, [0, 1, 2, 3])
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (host,))), FEATURES, settings)
+    assert np.isnan(window.values[0]).all()
+    np.testing.assert_allclose(window.values[1], [2.5, 4, 1], rtol=1e-12)
+    assert window.counts[:, 1].tolist() == [2, 3]
+    assert window.counts[:, 3].tolist() == [0, 1]
+
+
+def test_of_two_collectors_with_the_same_metric_the_first_by_name_gives_it() -> None:
+    sources = (
+        source({GAUGE: [1, 1, 1, 1], "b": [2, 2, 2, 2]}, [0, 1, 2, 3], collector="cadvisor"),
+        source({GAUGE: [9, 9, 9, 9], "c": [3, 3, 3, 3]}, [0, 1, 2, 3], collector="host"),
+    )
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, sources)), FEATURES, SETTINGS)
+    assert window.metrics == (GAUGE, "b", "c")
+    assert window.values[:, 0].tolist() == [1, 2, 3]
+
+
+def test_an_entity_with_nothing_but_late_samples_has_a_window_without_features() -> None:
+    late = source({GAUGE: [], COUNTER: []}, [])
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (late,))), DEFAULT_FEATURE_SET, SETTINGS)
+    assert np.isnan(window.values).all()
+    assert window.counts[:, 1].tolist() == [0, 0]
+    assert window.counts[:, 4].tolist() == [1, 1]
+
+
+def test_a_source_slower_than_the_window_has_no_features() -> None:
+    slow = source({GAUGE: [1], COUNTER: [1]}, [2], interval_ns=60 * SECOND)
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (slow,))), FEATURES, SETTINGS)
+    assert window.values.shape == (2, 3)
+    assert np.isnan(window.values).all()
+
+
+def test_a_feature_window_survives_the_wire() -> None:
+    host = source({COUNTER: [0, 5, 15, 30], GAUGE: [1, 2, 3, 4]}, [0, 1, 2, 3])
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (host,))), DEFAULT_FEATURE_SET, SETTINGS)
+    decoded = decode_feature_window(encode_feature_window(window))
+    np.testing.assert_array_equal(decoded.values, window.values)
+    np.testing.assert_array_equal(decoded.counts, window.counts)
+    assert (decoded.metrics, decoded.features) == (window.metrics, window.features)
