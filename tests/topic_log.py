@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 
 from pulsetrain.schemas.kafka import KafkaSettings, consumer_config, producer_config
+from tests.processes import wait_until
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,37 @@ class TopicReader:
         self._consumer.close()
 
 
+class GroupProgress:
+    """How far a consumer group is with a topic."""
+
+    def __init__(self, kafka: KafkaSettings, group: str, topic: str) -> None:
+        self._consumer = Consumer(consumer_config(kafka, group))
+        found = self._consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        self._partitions = [TopicPartition(topic, number) for number in found]
+
+    def committed(self) -> dict[int, int]:
+        """The committed offset by partition; 0 where there is none."""
+
+        def ask() -> list[TopicPartition] | None:
+            try:
+                return self._consumer.committed(self._partitions, timeout=10)
+            except KafkaException:  # the group has no coordinator yet: the broker has just started
+                return None
+
+        return {found.partition: max(found.offset, 0) for found in wait_until("the group's coordinator", ask)}
+
+    def ends(self) -> dict[int, int]:
+        """The offset after the last record by partition."""
+        return {tp.partition: self._consumer.get_watermark_offsets(tp, timeout=10)[1] for tp in self._partitions}
+
+    def close(self) -> None:
+        """Leaves the broker; the group never knew of this consumer."""
+        self._consumer.close()
+
+
 def _record(message: Message) -> Record:
     partition, offset = message.partition(), message.offset()
     assert partition is not None
     assert offset is not None
-    headers = {name: value for name, value in message.headers() or [] if isinstance(value, bytes)}
+    headers = {name: value for name, value in dict(message.headers() or []).items() if isinstance(value, bytes)}
     return Record(partition, offset, message.timestamp()[1], message.key(), message.value(), headers)

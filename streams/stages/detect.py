@@ -38,7 +38,7 @@ class DetectStage:
         self._outbox = Outbox(app, topics, STAGE)
         self._recent = RecentWindows()
         self._models = ModelFeed(kafka, topics, self._outbox, self._recent.rows)
-        self._entities = app.Table("entities", key_type=str, value_type=dict, default=dict)
+        self._entities = app.Table("entities", default=dict)
         self._scorers: dict[str, WindowScorer] = {}
         self._counts: Counter[str] = Counter()
         self._not_scored: dict[str, str] = {}

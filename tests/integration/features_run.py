@@ -5,19 +5,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from pulsetrain.cli.topics import create_topics
 from pulsetrain.schemas.feature_window import decode_feature_window, encode_feature_window
-from pulsetrain.schemas.kafka import KafkaSettings, consumer_config, producer_config
+from pulsetrain.schemas.kafka import KafkaSettings, producer_config
 from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block, encode_sample_block
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.extraction import feature_windows
 from pulsetrain.streams.features import DEFAULT_FEATURE_SET
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows import WindowEngine
-from tests.processes import wait_until
-from tests.topic_log import Record, TopicReader
+from tests.topic_log import GroupProgress, Record, TopicReader
 
 PARTITIONS = 4
 WINDOWS = WindowSettings(length_seconds=5.0, hop_seconds=1.0)
@@ -53,7 +52,7 @@ class FeaturesRun:
         tomllib.loads(text)
         self.config.write_text(text)
         self._producer = Producer(producer_config(kafka))
-        self._group = Consumer(consumer_config(kafka, f"{prefix}features"))
+        self._progress = GroupProgress(kafka, f"{prefix}features", self.topics.samples)
         self.features = TopicReader(kafka, self.topics.features)
         self.status = TopicReader(kafka, self.topics.status)
 
@@ -68,26 +67,13 @@ class FeaturesRun:
         assert self._producer.flush(seconds) == 0, f"blocks were not confirmed within {seconds:.0f} s"
 
     def committed(self) -> dict[int, int]:
-        """The offset that the group has committed, by partition; 0 where there is none."""
-        wanted = [TopicPartition(self.topics.samples, number) for number in range(PARTITIONS)]
-
-        def ask() -> list[TopicPartition] | None:
-            try:
-                found: list[TopicPartition] = self._group.committed(wanted, timeout=10)
-            except KafkaException:  # the group has no coordinator yet: the broker has just started
-                return None
-            return found
-
-        return {found.partition: max(found.offset, 0) for found in wait_until("the group's coordinator", ask)}
+        """The offset that the workers have committed, by partition."""
+        return self._progress.committed()
 
     def expected(self) -> dict[WindowId, bytes]:
         """What one undisturbed worker makes of the whole log of samples."""
         log = TopicReader(self.kafka, self.topics.samples)
-        ends = {
-            number: log._consumer.get_watermark_offsets(TopicPartition(self.topics.samples, number))[1]
-            for number in range(PARTITIONS)
-        }
-        records = log.until("the whole log of samples", lambda seen: len(seen) >= sum(ends.values()))
+        records = log.until("the whole log of samples", lambda seen: len(seen) >= sum(self._progress.ends().values()))
         log.close()
         engines: dict[int, WindowEngine] = defaultdict(lambda: WindowEngine(WINDOWS))
         windows: dict[WindowId, bytes] = {}
@@ -103,7 +89,7 @@ class FeaturesRun:
         """Leaves the broker."""
         self.features.close()
         self.status.close()
-        self._group.close()
+        self._progress.close()
 
 
 def windows_by_id(records: Iterable[Record]) -> dict[WindowId, set[bytes]]:

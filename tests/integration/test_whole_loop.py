@@ -13,9 +13,9 @@ from pulsetrain.cli.topics import create_topics
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.sample_block import encode_sample_block
 from pulsetrain.schemas.topics import TopicNames
-from tests.processes import PulsetrainProcess
+from tests.processes import PulsetrainProcess, wait_until
 from tests.simulation import SECOND_NS, SimulatedNode
-from tests.topic_log import Record, TopicReader, produce
+from tests.topic_log import GroupProgress, Record, TopicReader, produce
 
 CONFIG = """
 [worker]
@@ -48,7 +48,9 @@ class Loop:
         config = folder / "pulsetrain.toml"
         config.write_text(CONFIG)
         self.flags = ["--config", str(config), "--bootstrap", kafka.bootstrap, "--prefix", prefix]
-        self.workers = PulsetrainProcess(["worker", "features", "detect", "learn", *self.flags], folder / "workers.log")
+        self.workers = PulsetrainProcess(["worker", "features", "learn", *self.flags], folder / "workers.log")
+        self.detect = PulsetrainProcess(["worker", "detect", *self.flags], folder / "detect.log")
+        self._progress = GroupProgress(self.kafka, f"{prefix}detect", self.topics.features)
         start_ns = time.time_ns() // SECOND_NS * SECOND_NS - 1200 * SECOND_NS
         self.nodes = [SimulatedNode(f"node-{number}", number, start_ns) for number in range(NODES)]
         self.anomalies = TopicReader(self.kafka, self.topics.anomalies)
@@ -57,26 +59,22 @@ class Loop:
 
     def play(self, seconds: int, shift: Sequence[float] = NORMAL) -> None:
         """So many seconds of samples of every node; the first one's are shifted."""
-        for _ in range(seconds):
-            first, *others = self.nodes
-            blocks = [first.block(shift), *(node.block() for node in others)]
-            produce(
-                self.kafka, self.topics.samples, [(block.node.encode(), encode_sample_block(block)) for block in blocks]
-            )
+        first, *others = self.nodes
+        blocks = [block for _ in range(seconds) for block in (first.block(shift), *(node.block() for node in others))]
+        records = [(block.node.encode(), encode_sample_block(block)) for block in blocks]
+        produce(self.kafka, self.topics.samples, records)
         self._seconds += seconds
 
     def wait_until_judged(self) -> None:
-        """Until the detect stage has seen every window that the samples so far make."""
+        """Until the detect stage is done with every window that the samples so far make."""
         # The watermark is 2.1 s behind the end of the last block, and the first window ends at 5 s.
         windows = NODES * (self._seconds - 7)
-        self.wait_for_status(
-            f"{windows} windows judged",
-            lambda status: (
-                status["event"] == "heartbeat"
-                and status["details"].get("scored", -1) >= 0
-                and status["details"]["windows"] >= windows
-            ),
-        )
+
+        def all_judged() -> bool:
+            ends = self._progress.ends()
+            return sum(ends.values()) >= windows and self._progress.committed() == ends
+
+        wait_until(f"{windows} windows to be judged", all_judged, 90)
 
     def wait_for_status(self, what: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first status message that satisfies the condition."""
@@ -91,6 +89,12 @@ class Loop:
         verdicts = [json.loads(record.value or b"{}") for record in self.anomalies.poll(1.0)]
         return [verdict for verdict in verdicts if verdict["node"] == "node-0"]
 
+    def close(self) -> None:
+        """Leaves the broker."""
+        self.anomalies.close()
+        self.status.close()
+        self._progress.close()
+
     def label(self, anomaly_id: str, verdict: str, folder: Path) -> None:
         """Labels as an operator does."""
         with PulsetrainProcess(
@@ -103,10 +107,9 @@ class Loop:
 def loop(kafka: ApacheKafka, unique: str, tmp_path: Path) -> Iterator[Loop]:
     """The loop, running."""
     running = Loop(kafka, unique, tmp_path)
-    with running.workers:
+    with running.workers, running.detect:
         yield running
-    running.anomalies.close()
-    running.status.close()
+    running.close()
 
 
 @pytest.mark.timeout(300)
@@ -148,3 +151,33 @@ def test_a_false_positive_is_learned_and_real_faults_are_still_flagged(loop: Loo
         verdicts = verdicts_during(fault)
         assert verdicts, f"{fault} was not flagged"
         assert {verdict["model"]["version"] for verdict in verdicts} == {2}
+
+
+@pytest.mark.timeout(300)
+def test_a_detect_worker_killed_in_the_middle_of_an_anomaly_loses_and_changes_no_verdict(loop: Loop) -> None:
+    loop.play(80)
+    loop.wait_for_status("the first version to be loaded", lambda s: s["event"] == "model_loaded")
+    loop.play(15)
+    loop.wait_until_judged()
+    before = len(loop.anomalies_of_first_node())
+
+    loop.play(10, FAULT)
+    loop.anomalies.until("a verdict", lambda seen: any(b"node-0/host" in (record.value or b"") for record in seen))
+    loop.detect.kill()
+    loop.play(5, FAULT)
+    loop.detect.start()
+    loop.play(20)
+    loop.wait_until_judged()
+
+    verdicts = loop.anomalies_of_first_node()[before:]
+    contents: dict[tuple[str, int], set[str]] = {}
+    for verdict in verdicts:
+        contents.setdefault((verdict["id"], verdict["revision"]), set()).add(json.dumps(verdict, sort_keys=True))
+    assert {len(different) for different in contents.values()} == {1}
+    ids = {anomaly_id for anomaly_id, _ in contents}
+    assert len(ids) == 1
+    assert sorted(revision for _, revision in contents) == list(range(len(contents)))
+    last = max(verdicts, key=lambda verdict: verdict["revision"])
+    assert last["state"] == "closed"
+    # 15 s of the fault and windows of 5 s each 1 s: it is in 19 windows, in the first and last of them for 1 s
+    assert 15 <= last["flagged_windows"] <= 19
