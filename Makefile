@@ -39,8 +39,8 @@ check: $(INSTALLED) ## lint, types, import rules, and the built wheel in a clean
 	$(BIN)/lint-imports
 	$(BIN)/python tests/wheel_check.py
 
-bench: $(INSTALLED) ## measure side by side; one table and build/bench/*.json
-	$(BIN)/python -m tests.bench
+bench: $(INSTALLED) ## measure side by side; one table and build/bench/*.json (NAME=worker: one bench)
+	$(BIN)/python -m tests.bench $(NAME)
 
 requirements: ## pin the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra agent --extra streams --extra kafka --extra dev \

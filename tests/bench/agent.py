@@ -1,63 +1,47 @@
-"""What the node agent costs on this machine: a real agent process at 100 ms against the embedded broker."""
+"""What the node agent costs on this machine: `pulsetrain agent` at 100 ms against the embedded broker."""
 
-import multiprocessing
-import os
-import signal
-import threading
 import time
-from pathlib import Path
+from statistics import median
 
-from pulsetrain.agents.agent import run_agent, supported_collectors
+from pulsetrain.agents.agent import supported_collectors
 from pulsetrain.agents.collectors import all_collectors
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.run_stats import RunStats
-from pulsetrain.agents.settings import AgentSettings
-from pulsetrain.schemas.kafka import KafkaSettings
-from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.cli.brokers.embedded import EmbeddedBroker
+from tests.bench.children import module_process
+from tests.bench.figures import BenchError, Figure
+from tests.bench.process_cost import cpu_seconds, resident_mib
 
 _START_SECONDS = 5.0
-_MEASURED_SECONDS = 10.0
-_END_SECONDS = 15.0
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_SLICES = 5
+_SLICE_SECONDS = 2.0
+_MEDIAN = f"median of {_SLICES} times {_SLICE_SECONDS:.0f} s"
+
+FIGURES = (
+    Figure("agent_cpu_percent_100ms", "% of a core", f"`pulsetrain agent` at 100 ms, all threads; {_MEDIAN}"),
+    Figure("agent_rss_mib_100ms", "MiB", "its resident memory after that, shared libraries included"),
+    Figure("agent_metrics", "metrics", "how many it reads each time on this machine"),
+)
 
 
 def run() -> dict[str, float]:
-    """CPU share of one core in per cent, resident MiB, and the number of metrics."""
-    # Here, so that the agent's process does not load the broker.
-    from pulsetrain.cli.brokers.embedded import EmbeddedBroker
-
-    with EmbeddedBroker() as broker:
-        agent = multiprocessing.get_context("spawn").Process(target=_serve, args=(broker.bootstrap,))
-        agent.start()
-        try:
-            time.sleep(_START_SECONDS)
-            begin, cpu_begin = time.monotonic(), _cpu_seconds(agent.pid)
-            time.sleep(_MEASURED_SECONDS)
-            seconds, cpu_seconds = time.monotonic() - begin, _cpu_seconds(agent.pid) - cpu_begin
-            resident = int(Path(f"/proc/{agent.pid}/statm").read_text().split()[1]) * _PAGE_BYTES
-        finally:
-            agent.terminate()
-            agent.join(_END_SECONDS)
+    """A real agent, as an operator starts it, sends to a broker in this process."""
+    percents = []
+    with (
+        EmbeddedBroker() as broker,
+        module_process(["pulsetrain.cli.main", "agent", "--bootstrap", broker.bootstrap], "agent.log") as agent,
+    ):
+        time.sleep(_START_SECONDS)
+        for _ in range(_SLICES):
+            begin, cpu_begin = time.monotonic(), cpu_seconds(agent.pid)
+            time.sleep(_SLICE_SECONDS)
+            percents.append(100.0 * (cpu_seconds(agent.pid) - cpu_begin) / (time.monotonic() - begin))
+        if agent.poll() is not None:
+            raise BenchError(f"the agent ended with code {agent.returncode}: see build/bench/agent.log")
+        resident = resident_mib(agent.pid)
     collectors, _ = supported_collectors(all_collectors(Roots(), RunStats()))
     return {
-        "agent_cpu_percent_100ms": 100.0 * cpu_seconds / seconds,
-        "agent_rss_mib_100ms": resident / 2**20,
+        "agent_cpu_percent_100ms": median(percents),
+        "agent_rss_mib_100ms": resident,
         "agent_metrics": float(sum(len(collector.metrics()) for collector in collectors)),
     }
-
-
-def _serve(bootstrap: str) -> None:
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    run_agent(AgentSettings(interval_ms=100), KafkaSettings(bootstrap=bootstrap), TopicNames(), stop)
-
-
-def _cpu_seconds(pid: int | None) -> float:
-    """CPU time of all threads so far; the scheduler counts it in nanoseconds, /proc/<pid>/stat in hundredths."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) * 1e-9
-
-
-if __name__ == "__main__":
-    for figure, value in run().items():
-        print(f"{figure:28} {value:.3f}")

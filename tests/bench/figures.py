@@ -1,0 +1,16 @@
+"""What a bench measures, declared once: the table, the JSON files and the documentation follow from it."""
+
+from dataclasses import dataclass
+
+
+class BenchError(Exception):
+    """A bench could not measure what it declares; the message says what was wrong and where to look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured number: its name (the key in the JSON file), unit, and what it is."""
+
+    name: str
+    unit: str
+    description: str

@@ -1,0 +1,73 @@
+"""The table and the JSON files."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.bench.figures import Figure
+from tests.bench.machine import Machine
+from tests.bench.report import print_report, shown, write_json, write_machine
+
+_MACHINE = Machine("AMD EPYC", 2, 23.5, "Linux 6.18", "3.11.7", "2.4.6", 0.25)
+_MEASURED = [
+    (Figure("worker_samples_per_s", "samples/s", "a worker " + "with a long description " * 6), 1_234_567.8),
+    (Figure("worker_vs_empty_agent", "ratio", "worker / empty agent"), 0.4567),
+]
+
+
+def _printed(markdown: bool) -> list[str]:
+    output = io.StringIO()
+    print_report(_MACHINE, _MEASURED, markdown, Console(file=output, highlight=False))
+    return output.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1_234_567.8, "1,234,568"),
+        (100.0, "100"),
+        (99.94, "99.9"),
+        (0.45678, "0.457"),
+        (0.0001234, "0.000123"),
+        (0.0, "0"),
+    ],
+)
+def test_a_value_is_shown_with_three_digits_or_as_a_whole_number(value: float, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_the_machine_stands_above_the_table() -> None:
+    assert _printed(markdown=False)[0] == f"Measured on: {_MACHINE.sentence()}."
+
+
+def test_each_figure_has_its_value_and_unit_in_one_row() -> None:
+    rows = [line.split() for line in _printed(markdown=False)]
+    assert ["worker_samples_per_s", "1,234,568", "samples/s"] in [row[:3] for row in rows]
+    assert ["worker_vs_empty_agent", "0.457", "ratio", "worker", "/", "empty", "agent"] in rows
+
+
+def test_markdown_keeps_each_figure_on_one_line_of_four_cells() -> None:
+    table = [line for line in _printed(markdown=True) if line.startswith("|")]
+    assert len(table) == 2 + len(_MEASURED)
+    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table]
+    assert cells[0] == ["figure", "value", "unit", "what it is"]
+    assert all(set(cell) == {"-"} for cell in cells[1])
+    assert cells[2] == ["`worker_samples_per_s`", "1,234,568", "samples/s", _MEASURED[0][0].description.strip()]
+
+
+def test_a_json_file_maps_each_figure_to_its_full_value(tmp_path: Path) -> None:
+    write_json(tmp_path / "new" / "folder", "worker", {"worker_vs_empty_agent": 0.45678})
+    assert json.loads((tmp_path / "new" / "folder" / "worker.json").read_text()) == {"worker_vs_empty_agent": 0.45678}
+
+
+def test_a_value_that_json_cannot_carry_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path, "worker", {"ratio": float("nan")})
+
+
+def test_the_machine_has_a_json_file_of_its_own(tmp_path: Path) -> None:
+    write_machine(tmp_path, _MACHINE)
+    assert json.loads((tmp_path / "machine.json").read_text())["load_average_1min"] == 0.25
