@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm, t
 
 from pulsetrain.models.errors import DegenerateTrainingSetError
 from pulsetrain.models.preparation import BoolArray
@@ -20,6 +21,9 @@ TAIL_SHARE = 0.2
 MIN_TAIL_ROWS = 5
 NANOSECONDS_PER_DAY = 86_400_000_000_000
 MAX_ALARM_PROBABILITY = 0.05
+
+MIN_INDEPENDENT_WINDOWS = 8.0
+"""With fewer, Student's t has tails that put every fault within reach of chance."""
 
 SHORTEST_TAIL = -0.25
 LONGEST_TAIL = -1e-6
@@ -85,6 +89,19 @@ def alarm_probability(false_alarms_per_day: float, window_ns: int, hop_ns: int) 
     windows_per_day = NANOSECONDS_PER_DAY / hop_ns
     overlap = max(1.0, window_ns / hop_ns)
     return float(min(MAX_ALARM_PROBABILITY, false_alarms_per_day * overlap / windows_per_day))
+
+
+def new_window_stretch(independent_windows: float, columns: int, probability: float) -> float:
+    """By how much deviations of new windows exceed those of the windows that gave the mean and sigma.
+
+    With few of these sigma itself is uncertain, and of many columns the one with the smallest sigma counts:
+    the deviation of a new window follows Student's t with `independent_windows` - 1 degrees of freedom
+    (the prediction interval of a normal sample), so the stretch is the ratio of its quantile to the normal
+    one where the largest of `columns` deviations has this `probability`.
+    """
+    n = max(independent_windows, MIN_INDEPENDENT_WINDOWS)
+    tail = probability / (2 * columns)
+    return float(t.isf(tail, n - 1) / norm.isf(tail) * np.sqrt((n + 1) / (n - 1)))
 
 
 def calibrate(scores: FloatArray, floors: FloatArray, probability: float, votes_needed: int) -> FloatArray:

@@ -1,6 +1,6 @@
 """Learning the benign stage from labelled windows, bounded by confirmed and by injected faults."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,9 @@ WIDE_MARGINS = (1.0, 0.75, 0.5, 0.35, 0.2)
 TIGHT_MARGINS = (0.0, -0.25, -0.5, -0.75)
 """The most generous ones first. A margin of 1 reaches twice as far as the labelled windows did, one of -0.5
 half as far."""
+
+CLEAR_BANDS = 2.0
+"""A column must leave its band twofold to belong to a profile; less can be noise in one of many windows."""
 
 CLUSTER_DISTANCES = (0.15, 0.3, 0.45)
 MAX_CLUSTERS = MAX_PROFILES // 2
@@ -106,17 +109,21 @@ def _limits(
     the behaviour's own spread it cannot: as few of these as possible are muted.
     """
     together = _sums(rows, confirmed)
-    profiles: list[_Profile] = []
-    for margins in (WIDE_MARGINS, TIGHT_MARGINS):
-        fewest = len(together) + 1
-        best = None
-        for profile, hidden, hidden_together in _candidates(space, ensemble, rows, margins, faults, together):
-            too_unlike = margins is TIGHT_MARGINS and profile.least_likeness < LEAST_TIGHT_LIKENESS
-            if hidden == 0 and hidden_together < fewest and not too_unlike:
-                best, fewest = profile, hidden_together
-        if best and all(best.least_likeness < other.least_likeness for other in profiles):
-            profiles.append(best)
-    return profiles
+    wide = _widest(_candidates(space, ensemble, rows, WIDE_MARGINS, faults, together))
+    if wide is None:
+        return []
+    tight = _widest(
+        candidate
+        for candidate in _candidates(space, ensemble, rows, TIGHT_MARGINS, faults, together)
+        if LEAST_TIGHT_LIKENESS <= candidate[0].least_likeness < wide.least_likeness
+    )
+    return [wide] if tight is None else [wide, tight]
+
+
+def _widest(candidates: Iterable[tuple[_Profile, int, int]]) -> _Profile | None:
+    """The first one that mutes no fault, and as few faults on top of the benign behaviour as any."""
+    sound = [(together, profile) for profile, hidden, together in candidates if hidden == 0]
+    return min(sound, key=lambda each: each[0])[1] if sound else None
 
 
 def _candidates(
@@ -160,10 +167,10 @@ def _stage(space: SignatureSpace, profiles: list[_Profile]) -> BenignStage:
         mean = space.signature(profile.rows).mean(axis=0)
         signatures.append(mean / np.linalg.norm(mean))
         least, most = profile.rows.min(axis=0), profile.rows.max(axis=0)
-        base_low.append(np.where(least < -band, least * (1 + profile.margin), 0.0))
-        base_high.append(np.where(most > band, most * (1 + profile.margin), 0.0))
-        low.append(np.minimum(base_low[-1], -band))
-        high.append(np.maximum(base_high[-1], band))
+        low.append(np.where(least < -band, np.minimum(least * (1 + profile.margin), -band), -band))
+        high.append(np.where(most > band, np.maximum(most * (1 + profile.margin), band), band))
+        base_low.append(np.where(least < -CLEAR_BANDS * band, low[-1], 0.0))
+        base_high.append(np.where(most > CLEAR_BANDS * band, high[-1], 0.0))
     return BenignStage(
         space=space,
         signatures=np.array(signatures),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pulsetrain.models.benign import BenignStage, no_profiles, signature_space
-from pulsetrain.models.calibration import alarm_probability, calibrate, time_folds
+from pulsetrain.models.calibration import alarm_probability, calibrate, new_window_stretch, time_folds
 from pulsetrain.models.columns import DEFAULT_MAX_COLUMNS, DroppedColumn, choose_columns
 from pulsetrain.models.detectors import (
     MIN_ROWS,
@@ -87,14 +87,11 @@ def fit(
     standardisation = fit_standardisation(values, wander)
     deviations = standardisation.standardise(values)
     overlap = max(1.0, window_ns / hop_ns)
-    cuts = calibrate(
-        _held_out_scores(deviations, window_ends_ns, window_ns, overlap),
-        floors(len(chosen.columns)),
-        alarm_probability(false_alarms_per_day, window_ns, hop_ns),
-        VOTES_NEEDED,
-    )
-    cuts = np.minimum(cuts, HIGHEST_SCORES)
-    band = np.clip(np.abs(deviations).max(axis=0), Z_SCORE_FLOOR, cuts[0])
+    probability = alarm_probability(false_alarms_per_day, window_ns, hop_ns)
+    expected = deviations * new_window_stretch(len(values) / overlap, len(chosen.columns), probability)
+    scores = _held_out_scores(deviations, expected, window_ends_ns, window_ns, overlap)
+    cuts = np.minimum(calibrate(scores, floors(len(chosen.columns)), probability, VOTES_NEEDED), HIGHEST_SCORES)
+    band = np.clip(np.abs(expected).max(axis=0), Z_SCORE_FLOOR, cuts[0])
     return FittedModel(
         columns=chosen.columns,
         medians=medians,
@@ -112,8 +109,10 @@ def fit(
     )
 
 
-def _held_out_scores(deviations: FloatArray, window_ends_ns: IntArray, window_ns: int, overlap: float) -> FloatArray:
-    """Scores (windows, 3) of each span of time by members that were trained on the others.
+def _held_out_scores(
+    deviations: FloatArray, expected: FloatArray, window_ends_ns: IntArray, window_ns: int, overlap: float
+) -> FloatArray:
+    """Scores (windows, 3) of each span of the `expected` deviations, by members trained on the others' own.
 
     A warm-up is short: held out once each, all its windows calibrate, and the model that is kept trains
     on all of them.
@@ -127,7 +126,7 @@ def _held_out_scores(deviations: FloatArray, window_ends_ns: IntArray, window_ns
             )
         others = deviations[trains]
         scores[held_out] = member_scores(
-            deviations[held_out], fit_covariance(others, overlap), fit_forest(others.astype(np.float32))
+            expected[held_out], fit_covariance(others, overlap), fit_forest(others.astype(np.float32))
         )
     return scores
 

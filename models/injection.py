@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pulsetrain.models.benign import SignatureSpace
+from pulsetrain.models.benign import SATURATION_BANDS, SignatureSpace
 from pulsetrain.models.detectors import Z_LIMIT, Ensemble
 from pulsetrain.schemas.arrays import FloatArray
 
@@ -36,9 +36,9 @@ def _metric_strength(space: SignatureSpace, row: FloatArray) -> FloatArray:
 
 
 def _parts(space: SignatureSpace, row: FloatArray) -> FloatArray:
-    """The row with only some of its deviating metrics: two thirds or half of them, the strong or the weak."""
+    """The row without some of the metrics that deviate clearly: a third or half of them, the strong or the weak."""
     strength = _metric_strength(space, row)
-    deviating = np.flatnonzero(strength > 1)
+    deviating = np.flatnonzero(strength >= SATURATION_BANDS)
     deviating = deviating[np.argsort(-strength[deviating], kind="stable")]
     count = len(deviating)
     if count < 2:
@@ -62,6 +62,6 @@ def _with_foreign(space: SignatureSpace, ensemble: Ensemble, row: FloatArray) ->
             alone[:, column] = sign * np.array(FOREIGN_SIGMAS)
             flagged = np.flatnonzero(ensemble.is_voted(alone))
             if flagged.size:
-                faults.append(row + alone[flagged[0]])
+                faults.append(np.where(alone[flagged[0]] == 0, row, alone[flagged[0]]))
             alone[:, column] = 0.0
     return np.array(faults).reshape(-1, len(row))

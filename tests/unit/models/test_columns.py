@@ -1,0 +1,78 @@
+"""Choosing columns: present, varying, no near-duplicates, fair to every metric."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pulsetrain.models.columns import DropReason, choose_columns, split_column
+from pulsetrain.models.errors import DegenerateTrainingSetError
+from pulsetrain.schemas.arrays import FloatArray
+
+RANDOM = np.random.default_rng(4)
+
+
+def _reasons(rows: FloatArray, names: list[str], limit: int = 128) -> dict[str, DropReason]:
+    return {column.name: column.reason for column in choose_columns(rows, names, limit).dropped}
+
+
+def test_a_column_name_is_split_at_its_first_double_underscore() -> None:
+    assert split_column("cpu.user__autocorrelation__lag_1") == ("cpu.user", "autocorrelation__lag_1")
+
+
+def test_a_steady_temperature_is_degenerate_although_rounding_gives_it_a_deviation() -> None:
+    rows = np.column_stack([np.full(100, 71.3), RANDOM.normal(size=100)])
+    rows[:, 0] = [sum([71.3] * n) / n for n in range(1, 101)]
+
+    assert rows[:, 0].std() > 0
+    assert _reasons(rows, ["temperature__mean", "load__mean"]) == {"temperature__mean": DropReason.DEGENERATE}
+
+
+def test_a_column_that_is_missing_too_often_is_dropped_and_a_rare_gap_is_not() -> None:
+    rows = RANDOM.normal(size=(100, 3))
+    rows[:11, 0] = np.nan
+    rows[:10, 1] = np.inf
+
+    assert _reasons(rows, ["a__mean", "b__mean", "c__mean"]) == {"a__mean": DropReason.MISSING}
+
+
+def test_of_two_columns_that_say_the_same_the_first_is_kept_and_named() -> None:
+    used = RANDOM.normal(size=100)
+    rows = np.column_stack([used, 64 - used, RANDOM.normal(size=100)])
+
+    report = choose_columns(rows, ["used__mean", "free__mean", "other__mean"])
+
+    assert set(report.columns) == {"free__mean", "other__mean"}
+    assert [(d.name, d.reason, d.kept) for d in report.dropped] == [("used__mean", DropReason.DUPLICATE, "free__mean")]
+
+
+def test_every_metric_gives_its_best_feature_before_any_gives_a_second_one() -> None:
+    names = ["a__variance", "a__maximum", "a__mean", "b__strange_feature", "c__standard_deviation", "c__mean"]
+    rows = RANDOM.normal(size=(100, len(names)))
+
+    report = choose_columns(rows, names, max_columns=4)
+
+    assert report.columns == ("a__mean", "b__strange_feature", "c__mean", "a__maximum")
+    assert {d.name for d in report.dropped if d.reason is DropReason.OVER_LIMIT} == {
+        "a__variance",
+        "c__standard_deviation",
+    }
+
+
+def test_windows_without_any_variation_are_refused() -> None:
+    with pytest.raises(DegenerateTrainingSetError, match="none of 10 features varies"):
+        choose_columns(np.ones((100, 10)), [f"m{i}__mean" for i in range(10)])
+
+
+@given(seed=st.integers(0, 10_000), metrics=st.integers(2, 12), limit=st.integers(1, 20))
+def test_every_name_is_either_a_column_or_dropped_with_one_reason(seed: int, metrics: int, limit: int) -> None:
+    random = np.random.default_rng(seed)
+    names = [f"m{i}__{feature}" for i in range(metrics) for feature in ("mean", "maximum", "minimum")]
+    rows = random.normal(size=(40, len(names)))
+    rows[random.random(rows.shape) < 0.05] = np.nan
+    rows[:, -1] = rows[:, 0]
+
+    report = choose_columns(rows, names, limit)
+
+    assert sorted([*report.columns, *(column.name for column in report.dropped)]) == sorted(names)
+    assert len(report.columns) <= limit
