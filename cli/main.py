@@ -5,6 +5,7 @@ import sys
 import typer
 
 from pulsetrain.cli.commands.agent import agent
+from pulsetrain.cli.commands.demo import demo
 from pulsetrain.cli.commands.kafka import kafka
 from pulsetrain.cli.commands.label import label
 from pulsetrain.cli.commands.tail import tail
@@ -34,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (agent, worker, label, tail, kafka, version):
+for command in (demo, agent, worker, label, tail, kafka, version):
     app.command()(command)
 app.add_typer(topics, name="topics")
 

@@ -17,6 +17,7 @@ from pulsetrain.schemas.label import LabelVerdict
 from pulsetrain.schemas.topics import ALL_TOPICS
 
 COMMANDS = [
+    ["demo"],
     ["agent"],
     ["worker"],
     ["label"],

@@ -1,0 +1,22 @@
+"""The demo's times: short windows and a short warm-up, and how long each step may take at most. All in seconds."""
+
+WINDOW_SECONDS = 5.0
+HOP_SECONDS = 1.0
+WARM_UP_SECONDS = 60.0
+
+LAST_BEGIN_SECONDS = 215.0
+"""No chapter begins, and nothing is tried again, after so long: the whole stays under four minutes."""
+
+FIRST_WINDOW_SECONDS = 45.0
+FIRST_MODEL_SECONDS = WARM_UP_SECONDS + 45.0
+DETECT_SECONDS = 16.0
+SHOWN_SECONDS = 6.0
+"""A load that is detected at once goes on for so long, to be seen in the figures."""
+
+QUIET_SECONDS = 20.0
+CLOSE_SECONDS = 25.0
+RETRAIN_SECONDS = 30.0
+EXCUSED_SECONDS = 9.0
+"""So long after its start, windows of the job must have come that were not flagged: the last ones hold nothing else."""
+
+HEARTBEAT_PATIENCE_SECONDS = 5.0

@@ -1,0 +1,46 @@
+"""How metrics, deviations and verdicts are put into words."""
+
+import re
+
+from pulsetrain.cli.demo.detection import Detection
+from pulsetrain.cli.rendering import printable
+from pulsetrain.schemas.anomaly import Anomaly, AnomalyState, Evidence
+
+_ATTRIBUTE_KEY = re.compile(r"(?<=[{,])[^{,=}]*=")
+
+
+def metric_text(metric: str) -> str:
+    """A metric id with the values of its attributes alone: `system.disk.io{write,vda}`."""
+    return printable(_ATTRIBUTE_KEY.sub("", metric))
+
+
+def sigma_text(sigma: float | None) -> str:
+    """A deviation as people say it: `+4.2 σ`, `+1,240 σ`."""
+    if sigma is None:
+        return "missing"
+    return f"{sigma:+,.0f} σ" if abs(sigma) >= 10 else f"{sigma:+.1f} σ"
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """`system.disk.io{write} +1,240 σ`."""
+    return f"{metric_text(evidence.metric)} {sigma_text(evidence.deviation_sigma)}"
+
+
+def verdict_text(anomaly: Anomaly) -> str:
+    """One line of a verdict: its state, its score and the two strongest deviations."""
+    if anomaly.state is AnomalyState.CLOSED:
+        return f"closed {printable(anomaly.id)} after {anomaly.flagged_windows} flagged windows"
+    shown = ", ".join(evidence_text(one) for one in anomaly.evidence[:2])
+    return f"anomaly {printable(anomaly.id)}: score {anomaly.score or 0:.1f}, {shown}"
+
+
+def detection_text(found: Detection) -> str:
+    """The evidence that names the trouble, and the strongest of the other."""
+    others = [one for one in found.anomaly.evidence if one is not found.evidence]
+    return ", ".join(evidence_text(one) for one in [found.evidence, *others[:1]])
+
+
+def duration_text(seconds: float) -> str:
+    """Minutes and seconds: `3:07`."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02d}"
