@@ -9,7 +9,7 @@ from sklearn.cluster import AgglomerativeClustering
 
 from pulsetrain.models.benign import MAX_PROFILES, BenignStage, SignatureSpace, no_profiles
 from pulsetrain.models.detectors import Ensemble
-from pulsetrain.models.injection import injected_faults
+from pulsetrain.models.injection import foreign_deviations, injected_faults
 from pulsetrain.models.preparation import BoolArray
 from pulsetrain.schemas.arrays import FloatArray
 
@@ -30,6 +30,8 @@ MAX_CLUSTERS = MAX_PROFILES // 2
 MAX_LABELLED_ROWS = 512
 MAX_FAULT_ROWS = 512
 PAIRED_ROWS = 8
+LEFT_OUT_ROWS = 16
+LABELLED_REFERENCES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ def learn_benign(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray, 
     known = np.flatnonzero(~unflagged & (space.signature(benign).any(axis=1)))[-MAX_LABELLED_ROWS:]
     confirmed = faults[ensemble.is_voted(faults)][-MAX_FAULT_ROWS:]
     clusters = _clusters(space, benign[known])
-    injected = [injected_faults(space, ensemble, benign[known[members]]) for members in clusters]
+    foreign = foreign_deviations(ensemble, len(space.band))
+    injected = [injected_faults(space, ensemble, foreign, benign[known[members]]) for members in clusters]
     faults = np.concatenate(
         [confirmed, *(made[~_is_labelled(space, ensemble, benign[known], made)] for made in injected)]
     )
@@ -135,20 +138,17 @@ def _candidates(
     together: FloatArray,
 ) -> Iterator[tuple[_Profile, int, int]]:
     """Every pair of limits, the generous ones first, with the numbers of faults that it would mute."""
-    likeness, unvoted = [], []
-    for margin in margins:
-        stage = _stage(space, [_Profile(rows, -1.0, margin)])
-        both = np.concatenate([faults, together])
-        likeness.append(stage.likeness(both)[:, 0])
-        unvoted.append(~ensemble.is_voted(stage.remainder(both)))
+    both = np.concatenate([faults, together])
+    likeness = _stage(space, [_Profile(rows, -1.0, 0.0)]).likeness(both)[:, 0]
+    alike = np.flatnonzero(likeness >= LIKENESS_LIMITS[0])
+    likeness, is_fault = likeness[alike], alike < len(faults)
+    unvoted = [
+        ~ensemble.is_voted(_stage(space, [_Profile(rows, -1.0, margin)]).remainder(both[alike])) for margin in margins
+    ]
     for least in LIKENESS_LIMITS:
-        for i, margin in enumerate(margins):
-            hidden = (likeness[i] >= least) & unvoted[i]
-            yield (
-                _Profile(rows, least, margin),
-                int(hidden[: len(faults)].sum()),
-                int(hidden[len(faults) :].sum()),
-            )
+        for margin, within in zip(margins, unvoted, strict=True):
+            hidden = within & (likeness >= least)
+            yield _Profile(rows, least, margin), int((hidden & is_fault).sum()), int((hidden & ~is_fault).sum())
 
 
 def _sums(rows: FloatArray, confirmed: FloatArray) -> FloatArray:
@@ -184,10 +184,13 @@ def _stage(space: SignatureSpace, profiles: list[_Profile]) -> BenignStage:
 
 def _is_labelled(space: SignatureSpace, ensemble: Ensemble, benign: FloatArray, injected: FloatArray) -> BoolArray:
     """Which injected faults the operator has in effect labelled benign: very near one labelled window."""
+    benign = benign[:: max(1, len(benign) // LABELLED_REFERENCES)]
     labelled = np.zeros(len(injected), dtype=np.bool_)
-    for row in benign:
-        tight = _stage(space, [_Profile(row[None, :], LIKENESS_LIMITS[-1], WIDE_MARGINS[-1] / 2)])
-        labelled |= tight.is_muted(injected, ensemble)
+    alike = space.signature(injected) @ space.signature(benign).T >= LIKENESS_LIMITS[-1]
+    for j in np.flatnonzero(alike.any(axis=0)):
+        near = np.flatnonzero(alike[:, j] & ~labelled)
+        tight = _stage(space, [_Profile(benign[j : j + 1], LIKENESS_LIMITS[-1], WIDE_MARGINS[-1] / 2)])
+        labelled[near] = tight.is_muted(injected[near], ensemble)
     return labelled
 
 
@@ -195,7 +198,7 @@ def _leave_one_out(space: SignatureSpace, ensemble: Ensemble, learned: list[list
     known = []
     for profiles in learned:
         rows = profiles[0].rows if profiles else np.empty((0, len(space.band)))
-        for i in range(len(rows) if len(rows) > 1 else 0):
+        for i in range(0, len(rows) if len(rows) > 1 else 0, max(1, len(rows) // LEFT_OUT_ROWS)):
             rest = [replace(profile, rows=np.delete(rows, i, axis=0)) for profile in profiles]
             known.append(_stage(space, rest).is_muted(rows[i : i + 1], ensemble)[0])
     return float(np.mean(known)) if known else float("nan")

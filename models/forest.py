@@ -78,11 +78,8 @@ def _flatten(estimator: IsolationForest) -> Forest:
     for tree, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True):
         nodes = tree.tree_
         is_leaf = nodes.children_left == _LEAF
-        depth = np.zeros(nodes.node_count)
-        for parent in range(nodes.node_count):
-            if not is_leaf[parent]:
-                depth[[nodes.children_left[parent], nodes.children_right[parent]]] = depth[parent] + 1
-        path = depth + expected_path_length(nodes.n_node_samples)
+        edges = nodes.compute_node_depths() - 1
+        path = edges + expected_path_length(nodes.n_node_samples)
         roots.append(offset)
         features.append(np.where(is_leaf, _LEAF, columns[np.where(is_leaf, 0, nodes.feature)]))
         thresholds.append(np.where(is_leaf, 0.0, nodes.threshold))
