@@ -39,7 +39,8 @@ def foreign_deviations(ensemble: Ensemble, columns: int) -> FloatArray:
     flagged = ensemble.is_voted(alone.reshape(-1, columns)).reshape(len(FOREIGN_SIGMAS), 2, columns)
     smallest: FloatArray = np.array(FOREIGN_SIGMAS)[flagged.argmax(axis=0)]
     smallest[~flagged.any(axis=0)] = np.nan
-    return smallest * np.array([[1.0], [-1.0]])
+    smallest[1] *= -1
+    return smallest
 
 
 def _metric_strength(space: SignatureSpace, row: FloatArray) -> FloatArray:

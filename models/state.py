@@ -73,7 +73,7 @@ def from_state(state: bytes) -> FittedModel:
             raise ValueError(f"format {texts['format']}, expected {FORMAT}")
         model = _model(texts, arrays)
         _check_shapes(model)
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except Exception as error:  # zipfile, zlib, tokenize and ast each raise their own on damaged bytes
         raise ModelRejectedError(f"not a model state: {error!r}") from error
     return model
 

@@ -102,6 +102,14 @@ def test_damaged_bytes_are_refused_and_raise_nothing_else(position: float, value
         assert len(from_state(damaged).columns) == len(_model().columns)
 
 
+def test_an_array_header_that_is_no_python_literal_is_refused() -> None:
+    damaged = _state().replace(b"'fortran_order': False", b"'fortran_order': [alse", 1)
+
+    assert damaged != _state()
+    with pytest.raises(ModelRejectedError, match="not a model state"):
+        from_state(damaged)
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused(junk: bytes) -> None:
     with pytest.raises(ModelRejectedError):
