@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from pulsetrain.cli.demo.troubles import Trouble
 from pulsetrain.schemas.anomaly import Anomaly, AnomalyState, Evidence
+
+GROWTH = 3.0
+BEFORE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +44,26 @@ class Detection:
 def find_detection(injection: Injection, revisions: Sequence[Revision]) -> Detection | None:
     """The first verdict about a trouble.
 
-    It is a flagged window that shares time with the trouble, and its evidence names a metric that the trouble moves.
-    An anomaly that named one already before the trouble began is about something else, and so is an anomaly that
-    names only other metrics: a false alarm is no detection.
+    It is a flagged window that shares time with the trouble, and its evidence names a metric that the trouble moves. A
+    verdict that names only other metrics is a false alarm and no detection. An anomaly that named such a metric shortly
+    before the trouble began is about something else, unless it now names one `GROWTH` times as strongly.
 
     Args:
         revisions: in the order in which they were read.
     """
     family = injection.trouble.family
-    started = datetime.fromtimestamp(injection.started_at, UTC)
-    about_something_else = {
-        one.anomaly.id
-        for one in revisions
-        if one.anomaly.window_end <= started and family.named_in(one.anomaly.evidence) is not None
-    }
+    named_before: dict[str, float] = {}
     for one in revisions:
         anomaly = one.anomaly
-        if anomaly.state is AnomalyState.CLOSED or anomaly.id in about_something_else:
+        if anomaly.state is AnomalyState.CLOSED:
             continue
         evidence = family.named_in(anomaly.evidence)
-        if evidence is not None and injection.overlaps(anomaly):
-            return Detection(anomaly, one.read_at - injection.started_at, evidence)
+        if evidence is None:
+            continue
+        sigma = abs(evidence.deviation_sigma or 0.0)
+        if injection.overlaps(anomaly):
+            if sigma >= GROWTH * named_before.get(anomaly.id, 0.0):
+                return Detection(anomaly, one.read_at - injection.started_at, evidence)
+        elif 0 <= injection.started_at - anomaly.window_end.timestamp() <= BEFORE_SECONDS:
+            named_before[anomaly.id] = max(sigma, named_before.get(anomaly.id, 0.0))
     return None

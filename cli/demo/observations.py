@@ -123,6 +123,10 @@ class Observations:
         """How much event time the windows cover so far, by their ends."""
         return self.newest_end_seconds - (self._first_end_seconds or self.newest_end_seconds)
 
+    def mean_of(self, shown: Shown) -> float:
+        """The mean of what is remembered of a metric's course; 0 where nothing is."""
+        return float(np.mean(self.history[shown] or [0.0]))
+
     def is_scoring(self, model: PublishedModel) -> bool:
         """Whether a version is loaded, and windows from its effective-from time on have come."""
         return model.version in self.loaded_versions and self.newest_end_seconds >= model.effective_from_seconds

@@ -85,10 +85,11 @@ def drive(waits: Waits, look: Callable[[], None], show: Callable[[Moment], None]
     def comes_true(wait: Wait) -> bool:
         began_at = clock()
         while not wait.until():
-            passed = (clock() - began_at) / wait.seconds
-            if passed >= 1:
+            passed_seconds = clock() - began_at
+            if passed_seconds >= wait.seconds:
                 return False
-            show(Moment(clock(), wait.what, wait.progress() if wait.progress else passed))
+            share = wait.progress() if wait.progress else passed_seconds / wait.seconds
+            show(Moment(clock(), wait.what, share))
             look()
         return True
 
@@ -126,6 +127,10 @@ def _settings(bootstrap: str, *, declare_topics: bool) -> dict[str, str]:
         "worker.windows.allowed_lateness_seconds": 1.0,
         "worker.learn.warm_up_seconds": WARM_UP_SECONDS,
         "worker.learn.activation_delay_seconds": 2.0,
+        # A minute of warm-up has a dozen independent windows: too few for the default number of columns, and for a
+        # threshold that is exceeded once a day.
+        "worker.learn.max_columns": 80,
+        "worker.learn.false_alarms_per_day": 200.0,
     }
     return {variable_name(tuple(name.split("."))): str(value) for name, value in settings.items()}
 

@@ -118,8 +118,8 @@ def _machine(seen: Observations, now: float) -> RenderableType:
         "read", f"{seen.sample_rate.per_second(now):,.0f} samples/s, {seen.window_rate.per_second(now):.1f} windows/s"
     )
     figures.add_row("scored", f"{seen.scored} windows: {seen.flagged} flagged, {seen.excused} excused")
-    models = ", ".join(str(one.version) for one in seen.published if seen.is_scoring(one))
-    figures.add_row("model", f"version {models}" if models else "none yet")
+    scoring = [one.version for one in seen.published if seen.is_scoring(one)]
+    figures.add_row("model", f"version {scoring[-1]}" if scoring else "none yet")
     courses = Table.grid(
         Column(style="dim", width=13), Column(width=_SPARK_CELLS + 1), Column(ratio=1, justify="right"), expand=True
     )

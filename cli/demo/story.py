@@ -12,7 +12,7 @@ from typing import Protocol
 from pulsetrain.cli.demo.chapters import Chapter, ChapterState
 from pulsetrain.cli.demo.detection import Detection, Injection, find_detection
 from pulsetrain.cli.demo.journal import Journal, Tone
-from pulsetrain.cli.demo.observations import Observations
+from pulsetrain.cli.demo.observations import Observations, Shown
 from pulsetrain.cli.demo.timing import (
     CLOSE_SECONDS,
     DETECT_SECONDS,
@@ -21,6 +21,7 @@ from pulsetrain.cli.demo.timing import (
     FIRST_WINDOW_SECONDS,
     HEARTBEAT_PATIENCE_SECONDS,
     LAST_BEGIN_SECONDS,
+    LAST_END_SECONDS,
     QUIET_SECONDS,
     RETRAIN_SECONDS,
     SHOWN_SECONDS,
@@ -28,6 +29,7 @@ from pulsetrain.cli.demo.timing import (
 )
 from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, NETWORK_COPY, Trouble
 
+BUSY_SHARE = 0.5
 ATTEMPTS = 2
 RECURRENCE_ATTEMPTS = 3
 
@@ -115,19 +117,27 @@ class Story:
 
     def _first_window(self) -> Waits:
         self._begin(self._start)
-        if not (yield Wait("the first feature window", lambda: self._seen.windows > 0, FIRST_WINDOW_SECONDS)):
+        if not (yield self._wait("the first feature window", lambda: self._seen.windows > 0, FIRST_WINDOW_SECONDS)):
             came = "samples came, but no window of them" if self._seen.samples else "no samples came"
             raise self._failed(self._start, f"{came} within {FIRST_WINDOW_SECONDS:.0f} s")
         self._start.succeed(f"{self._clock() - self.began_at:.0f} s")
 
     def _first_model(self) -> Waits:
         self._begin(self._learn)
-        yield Wait("the first model", lambda: self._scoring_since(0) is not None, FIRST_MODEL_SECONDS, self._warm_up)
+        yield self._wait(
+            "the first model", lambda: self._scoring_since(0) is not None, FIRST_MODEL_SECONDS, self._warm_up
+        )
         version = self._scoring_since(0)
         if version is None:
             why = f": {self._seen.setbacks[-1]}" if self._seen.setbacks else ""
             raise self._failed(self._learn, f"no model was learned within {FIRST_MODEL_SECONDS:.0f} s{why}")
         self._learn.succeed(f"model version {version}")
+        busy = self._seen.mean_of(Shown.CPU_BUSY)
+        if busy > BUSY_SHARE:
+            self._journal.write(
+                Tone.PROBLEM,
+                f"this machine is {busy:.0%} busy with other work: faults may be missed, and other things flagged",
+            )
 
     def _warm_up(self) -> float:
         return min(1.0, self._seen.event_seconds / WARM_UP_SECONDS)
@@ -160,23 +170,23 @@ class Story:
         """One load in quiet, until it is detected or for as long as that may take."""
         yield from self._quiet()
         load = self._inject(trouble)
-        yield Wait(f"a verdict about the {trouble.title}", lambda: self._found(load) is not None, DETECT_SECONDS)
+        yield self._wait(f"a verdict about the {trouble.title}", lambda: self._found(load) is not None, DETECT_SECONDS)
         found = self._found(load)
         if found is not None:
             shown_until = load.started_at + SHOWN_SECONDS
-            yield Wait(f"more of the {trouble.title}", lambda: self._clock() >= shown_until, SHOWN_SECONDS)
+            yield self._wait(f"more of the {trouble.title}", lambda: self._clock() >= shown_until, SHOWN_SECONDS)
         self._end(load)
         return found
 
     def _teach(self, flagged: Detection) -> Waits:
         """Label a verdict once its anomaly is closed, and wait until a model that knows the label scores."""
         anomaly_id = flagged.anomaly.id
-        yield Wait("the anomaly to close", lambda: anomaly_id not in self._seen.open_anomalies(), CLOSE_SECONDS)
+        yield self._wait("the anomaly to close", lambda: anomaly_id not in self._seen.open_anomalies(), CLOSE_SECONDS)
         models, setbacks = len(self._seen.published), len(self._seen.setbacks)
         self._journal.write(Tone.PLOT, f"label: {anomaly_id} was a false positive")
         self._hands.label_false_positive(anomaly_id)
         labelled_at = self._clock()
-        yield Wait(
+        yield self._wait(
             "the retrained model",
             lambda: self._scoring_since(models) is not None or len(self._seen.setbacks) > setbacks,
             RETRAIN_SECONDS,
@@ -197,7 +207,7 @@ class Story:
             flagged = yield from self._flagged_again(job)
             if flagged is None and self._seen.excused > excused_before:
                 windows = self._seen.excused - excused_before
-                self._recurrence.succeed(f"not flagged: {windows} windows excused")
+                self._recurrence.succeed(f"excused {windows} windows")
                 yield from self._detect(self._meanwhile, DISK_HAMMER)
                 self._end(job)
                 return
@@ -210,13 +220,13 @@ class Story:
 
     def _flagged_again(self, job: Injection) -> Generator[Wait, bool, Detection | None]:
         enough_at = job.started_at + EXCUSED_SECONDS
-        yield Wait(
+        yield self._wait(
             f"{EXCUSED_SECONDS:.0f} s of the {job.trouble.title} without a verdict",
             lambda: self._found(job) is not None or self._seen.newest_end_seconds >= enough_at,
             EXCUSED_SECONDS + DETECT_SECONDS,
         )
         excused = self._seen.excused
-        yield Wait(
+        yield self._wait(
             "the count of excused windows",
             lambda: self._found(job) is not None or self._seen.excused > excused,
             HEARTBEAT_PATIENCE_SECONDS,
@@ -226,7 +236,7 @@ class Story:
     def _quiet(self) -> Waits:
         """Until no anomaly is open and the newest window holds nothing of the loads that ended, or for a while."""
         over_at = max((one.ended_at for one in self.injections if one.ended_at is not None), default=0.0)
-        yield Wait(
+        yield self._wait(
             "quiet",
             lambda: not self._seen.open_anomalies() and self._seen.newest_start_seconds >= over_at,
             QUIET_SECONDS,
@@ -246,6 +256,12 @@ class Story:
         self._hands.stop(injection.trouble)
         injection.ended_at = self._clock()
         self._journal.write(Tone.PLOT, f"ends: {injection.trouble.title}")
+
+    def _wait(
+        self, what: str, until: Callable[[], bool], seconds: float, progress: Callable[[], float] | None = None
+    ) -> Wait:
+        left = self.began_at + LAST_END_SECONDS - self._clock()
+        return Wait(what, until, min(seconds, max(left, 0.0)), progress)
 
     def _attempts(self, most: int) -> Iterator[int]:
         return itertools.takewhile(lambda attempt: attempt == 0 or not self._is_late(), range(most))

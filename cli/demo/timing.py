@@ -4,12 +4,14 @@ WINDOW_SECONDS = 5.0
 HOP_SECONDS = 1.0
 WARM_UP_SECONDS = 60.0
 
-LAST_BEGIN_SECONDS = 215.0
-"""No chapter begins, and nothing is tried again, after so long: the whole stays under four minutes."""
+LAST_BEGIN_SECONDS = 210.0
+LAST_END_SECONDS = 230.0
+"""After so long since the start no chapter begins and nothing is tried again, and no wait goes on: with the time that
+it takes to end all processes, the whole stays under four minutes."""
 
 FIRST_WINDOW_SECONDS = 45.0
 FIRST_MODEL_SECONDS = WARM_UP_SECONDS + 45.0
-DETECT_SECONDS = 16.0
+DETECT_SECONDS = 12.0
 SHOWN_SECONDS = 6.0
 """A load that is detected at once goes on for so long, to be seen in the figures."""
 

@@ -76,12 +76,15 @@ class ProgressLines:
 
     def show(self, moment: Moment) -> None:
         """Writes the notes that are new, and what is waited for where that has changed."""
-        for note in self._journal.notes[self._written :]:
-            self._write(f"{duration_text(note.at - self._began_at):>5}  {note.text}")
-        self._written = len(self._journal.notes)
+        self._write_new_notes()
         if moment.waiting not in ("", self._waiting):
             self._write(f"{duration_text(moment.now - self._began_at):>5}  waiting for {moment.waiting}")
         self._waiting = moment.waiting
+
+    def _write_new_notes(self) -> None:
+        for note in self._journal.notes[self._written :]:
+            self._write(f"{duration_text(note.at - self._began_at):>5}  {note.text}")
+        self._written = len(self._journal.notes)
 
     def __enter__(self) -> Self:
         return self
@@ -89,7 +92,7 @@ class ProgressLines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        pass
+        self._write_new_notes()
 
 
 def choose_view(demo: Demo, console: Console) -> View:

@@ -10,8 +10,8 @@ _ATTRIBUTE_KEY = re.compile(r"(?<=[{,])[^{,=}]*=")
 
 
 def metric_text(metric: str) -> str:
-    """A metric id with the values of its attributes alone: `system.disk.io{write,vda}`."""
-    return printable(_ATTRIBUTE_KEY.sub("", metric))
+    """A metric id as short as people need it: `disk.io{write,vda}`."""
+    return printable(_ATTRIBUTE_KEY.sub("", metric.removeprefix("system.")))
 
 
 def sigma_text(sigma: float | None) -> str:
@@ -22,7 +22,7 @@ def sigma_text(sigma: float | None) -> str:
 
 
 def evidence_text(evidence: Evidence) -> str:
-    """`system.disk.io{write} +1,240 σ`."""
+    """`disk.io{write} +1,240 σ`."""
     return f"{metric_text(evidence.metric)} {sigma_text(evidence.deviation_sigma)}"
 
 

@@ -41,6 +41,23 @@ def test_an_anomaly_that_named_the_metric_before_the_fault_is_about_something_el
     assert find_detection(hog(), revisions) is None
 
 
+@pytest.mark.parametrize(("sigma", "counts"), [(35.9, False), (36.0, True)])
+def test_an_anomaly_that_named_the_metric_before_counts_once_it_names_it_three_times_as_strongly(
+    sigma: float, counts: bool
+) -> None:
+    grown = anomaly(evidence(BUSY, sigma), end=START + 3, first_end=START - 3, revision=1)
+    revisions = [Revision(anomaly(evidence(BUSY, 12.0), end=START - 3), START - 1), Revision(grown, START + 5)]
+    assert (find_detection(hog(), revisions) is not None) is counts
+
+
+def test_what_an_anomaly_named_long_before_the_fault_does_not_matter() -> None:
+    revisions = [
+        Revision(anomaly(evidence(BUSY, 500.0), end=START - 11), START - 9),
+        Revision(anomaly(BUSY, end=START + 2, first_end=START - 11, revision=9), START + 4),
+    ]
+    assert find_detection(hog(), revisions) is not None
+
+
 def test_an_anomaly_that_was_open_before_and_names_the_metric_only_since_counts() -> None:
     revisions = [
         Revision(anomaly(SWITCHES, end=START - 1), START + 1),

@@ -55,7 +55,7 @@ def test_a_fault_that_nobody_detects_is_tried_twice_and_leaves_the_loop_open() -
     assert world.run() is None
     assert world.actions.count("start memory_leak") == 2
     assert world.results()["detect_memory_leak"] == ("failed", "not detected")
-    assert first_problem(world.story.chapters) == "the memory leak was not detected in 16 s"
+    assert first_problem(world.story.chapters) == "the memory leak was not detected in 12 s"
 
 
 def test_a_job_that_is_not_flagged_leaves_nothing_to_label() -> None:
@@ -109,9 +109,17 @@ def test_a_machine_that_is_never_quiet_ends_the_demo_in_time() -> None:
     )
     reason = world.run()
     assert reason is not None
-    assert reason.startswith("after 215 s there was no time left to ")
+    assert reason.startswith("after 210 s there was no time left to ")
     assert world.now - BEGIN < 240
     assert not world.running
+
+
+def test_a_machine_that_is_busy_with_other_work_is_told_after_the_warm_up() -> None:
+    told = "this machine is 90% busy with other work: faults may be missed, and other things flagged"
+    for busy, expected in ((0.9, 1), (0.4, 0)):
+        world = World(busy=busy)
+        world.run()
+        assert [note.text for note in world.journal.notes].count(told) == expected
 
 
 def test_every_wait_says_what_it_waits_for() -> None:

@@ -67,8 +67,8 @@ def anomaly(
     )
 
 
-def window(end: float) -> FeatureWindow:
-    """A feature window that ends then."""
+def window(end: float, busy: float = 0.5) -> FeatureWindow:
+    """A feature window that ends then; the mean of every metric is `busy`."""
     metrics = tuple(MOVED.values())
     return FeatureWindow(
         node="node-00",
@@ -80,7 +80,7 @@ def window(end: float) -> FeatureWindow:
         complete=True,
         metrics=metrics,
         features=("mean",),
-        values=np.full((len(metrics), 1), 0.5),
+        values=np.full((len(metrics), 1), busy),
         counts=np.zeros((len(metrics), len(SampleCount)), dtype=np.int64),
     )
 
@@ -106,8 +106,9 @@ def utc(seconds: float) -> datetime:
 class World:
     """The machine, its stream and the story that is told on it.
 
-    `unseen` loads are never flagged, `unexcused` is how many labels it takes until the job is excused. `noise` gives
-    the metrics that other work on this machine makes deviate in a window that ends at that time after the beginning.
+    `silent`: no samples come. `untrained`: no model comes. `unseen`: loads that are never flagged. `labels_needed`:
+    until the job is excused. `refusal`: why the trainer learns nothing from a label. `busy`: share of CPU time in use.
+    `noise`: metrics that other work makes deviate, by the times in seconds after the beginning.
     """
 
     silent: bool = False
@@ -115,6 +116,7 @@ class World:
     unseen: set[str] = field(default_factory=set)
     labels_needed: int = 1
     refusal: str = ""
+    busy: float = 0.2
     noise: dict[range, str] = field(default_factory=dict)
 
     now: float = BEGIN
@@ -176,7 +178,7 @@ class World:
             self._close_window(self._newest_end)
 
     def _close_window(self, end: float) -> None:
-        self.seen.take(window(end))
+        self.seen.take(window(end, self.busy))
         if self._version == 0 and not self.untrained and end >= BEGIN + 65:
             self._publish()
             return
