@@ -114,6 +114,7 @@ def _train(task: TrainingTask) -> Trained:
             normal.ends_ns,
             window_ns=settings.window_ns,
             hop_ns=settings.hop_ns,
+            entities=normal.entities,
             false_alarms_per_day=settings.false_alarms_per_day,
             max_columns=settings.max_columns,
         )

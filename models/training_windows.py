@@ -46,11 +46,12 @@ def missing_share(window: FeatureWindow) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TrainingMatrix:
-    """Windows as rows: `rows` (windows, names) with NaN where missing, `ends_ns` (windows,) ascending."""
+    """Windows as rows: `rows` (windows, names) with NaN where missing, `ends_ns` (windows,) ascending, and whose."""
 
     names: tuple[str, ...]
     rows: FloatArray
     ends_ns: IntArray
+    entities: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -254,7 +255,8 @@ def _matrix(rows: Iterable[_Row]) -> TrainingMatrix:
         else:
             matrix[of_layout] = np.stack([ordered[index].values for index in of_layout])[:, positions]
     ends_ns = np.array([row.end_ns for row in ordered], dtype=np.int64)
-    return TrainingMatrix(names, matrix[is_whole], ends_ns[is_whole])
+    entities = tuple(row.entity for row, whole in zip(ordered, is_whole, strict=True) if whole)
+    return TrainingMatrix(names, matrix[is_whole], ends_ns[is_whole], entities)
 
 
 def _common_names(layouts: Sequence[tuple[tuple[str, ...], list[int]]], windows: int) -> tuple[str, ...]:

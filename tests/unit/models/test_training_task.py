@@ -24,6 +24,7 @@ def task(rows: int = 120) -> TrainingTask:
             ("cpu__mean", "memory__mean"),
             np.random.default_rng(1).normal(size=(rows, 2)),
             np.arange(1, rows + 1, dtype=np.int64) * 5 * NS,
+            ("node-a/host",) * rows,
         ),
         base=None,
         episodes=(),
