@@ -93,11 +93,11 @@ def test_a_process_of_the_demo_that_ends_by_itself_is_told_with_the_end_of_its_l
 
 
 @contextmanager
-def load(*arguments: str, seconds: float = 60.0) -> Iterator[psutil.Popen]:
-    """One load as the demo starts it."""
-    process = psutil.Popen([*LOADS, "--seconds", str(seconds), *arguments], stdin=subprocess.PIPE)
+def load(*arguments: str, seconds: float = 60.0) -> Iterator[tuple[subprocess.Popen[bytes], psutil.Process]]:
+    """One load as the demo starts it, and what can be seen of it."""
+    process = subprocess.Popen([*LOADS, "--seconds", str(seconds), *arguments], stdin=subprocess.PIPE)
     try:
-        yield process
+        yield process, psutil.Process(process.pid)
     finally:
         process.kill()
         process.communicate()
@@ -107,43 +107,42 @@ def load(*arguments: str, seconds: float = 60.0) -> Iterator[psutil.Popen]:
     "arguments",
     [
         ("cpu_hog",),
-        ("memory_leak", "--mebibytes", "32"),
+        ("memory_leak", "--mebibytes", "512"),
         ("disk_hammer", "--folder", "."),
         ("network_copy",),
     ],
     ids=lambda arguments: arguments[0],
 )
 def test_a_load_ends_with_whoever_started_it(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    arguments = tuple(str(tmp_path) if one == "." else one for one in arguments)
-    with load(*arguments) as process:
-        wait_until("the load to work", lambda: sum(process.cpu_times()[:2]) > 0.05)
+    with load(*(str(tmp_path) if one == "." else one for one in arguments)) as (process, seen):
+        wait_until("the load to work", lambda: sum(seen.cpu_times()[:2]) > 0.05)
+        assert process.stdin is not None
         process.stdin.close()
-        process.stdin = None
         assert process.wait(10) == 0
 
 
 def test_a_load_ends_when_its_time_is_over() -> None:
-    with load("cpu_hog", seconds=0.5) as process:
+    with load("cpu_hog", seconds=0.5) as (process, _):
         assert process.wait(10) == -signal.SIGALRM
 
 
 def test_the_leak_grows_to_its_limit_and_no_further() -> None:
-    with load("memory_leak", "--mebibytes", "160") as process:
-        wait_until("160 MiB", lambda: process.memory_info().rss > 160 * MEBIBYTE)
-        wait_until("the leak to pause", lambda: process.status() == psutil.STATUS_SLEEPING)
-        assert process.memory_info().rss < 200 * MEBIBYTE
+    with load("memory_leak", "--mebibytes", "160") as (_, seen):
+        wait_until("160 MiB", lambda: seen.memory_info().rss > 160 * MEBIBYTE)
+        wait_until("the leak to pause", lambda: seen.status() == psutil.STATUS_SLEEPING)
+        assert seen.memory_info().rss < 200 * MEBIBYTE
 
 
 def test_the_disk_hammer_writes_to_the_disk_and_its_file_has_no_name(tmp_path: Path) -> None:
-    with load("disk_hammer", "--folder", str(tmp_path)) as process:
-        wait_until("8 MiB on the disk", lambda: process.io_counters().write_bytes > 8 * MEBIBYTE)
+    with load("disk_hammer", "--folder", str(tmp_path)) as (_, seen):
+        wait_until("8 MiB on the disk", lambda: seen.io_counters().write_bytes > 8 * MEBIBYTE)
         assert list(tmp_path.iterdir()) == []
 
 
 def test_the_network_copy_takes_little_of_a_cpu() -> None:
-    with load("network_copy") as process:
-        wait_until("the copy to begin", lambda: process.net_connections())
-        assert process.cpu_percent(interval=1.0) < 50
+    with load("network_copy") as (_, seen):
+        wait_until("the copy to begin", lambda: seen.net_connections())
+        assert seen.cpu_percent(interval=1.0) < 50
 
 
 def test_loads_end_with_their_context() -> None:
