@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.filesize import decimal
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
@@ -25,7 +24,7 @@ _MARKS = {
     ChapterState.FAILED: ("✗", "bold red"),
 }
 _TONES = {Tone.PLOT: "bold", Tone.EVENT: "cyan", Tone.VERDICT: "red", Tone.PROBLEM: "yellow"}
-_SPARK_CELLS = 24
+_SPARK_CELLS = 20
 _OTHER_LINES = 19
 """Lines of the screen that are not of verdicts and events."""
 _FEWEST_NOTES, _MOST_NOTES = 4, 12
@@ -49,8 +48,11 @@ def screen(demo: Demo, moment: Moment, lines: int) -> RenderableType:
         Text(f"pulsetrain demo on the {demo.broker}", "bold"),
         Text(clock, "dim"),
     )
-    middle = Table.grid(Column(ratio=11), Column(ratio=9), expand=True)
-    middle.add_row(_panel("the loop", _loop(chapters, moment)), _panel("this machine", _machine(demo.seen, moment.now)))
+    middle = Table.grid(Column(ratio=1), Column(ratio=1), expand=True)
+    middle.add_row(
+        _panel("the loop", _loop(chapters, moment)),
+        _panel("this machine", _machine(demo.seen, demo.story.running, moment.now)),
+    )
     room = min(max(lines - _OTHER_LINES, _FEWEST_NOTES), _MOST_NOTES)
     verdicts = [note for note in notes if note.tone is Tone.VERDICT]
     events = [note for note in notes if note.tone is not Tone.VERDICT]
@@ -81,14 +83,13 @@ def result_table(chapters: Sequence[Chapter]) -> Table:
     return table
 
 
-def sparkline(values: Sequence[float], cells: int, lowest: float | None = None) -> str:
-    """The newest values as blocks of eight heights, from `lowest` (by default the least of them) to the highest."""
-    shown = list(values)[-cells:]
-    if not shown:
+def sparkline(values: Sequence[float], lowest: float | None = None, highest: float | None = None) -> str:
+    """Values as blocks of eight heights, from `lowest` to `highest`, by default the least and the greatest of them."""
+    if not values:
         return ""
-    least = min(shown) if lowest is None else lowest
-    step = (max(shown) - least) / len(_BLOCKS) or 1.0
-    return "".join(_BLOCKS[min(max(int((value - least) / step), 0), len(_BLOCKS) - 1)] for value in shown)
+    least = min(values) if lowest is None else lowest
+    step = ((max(values) if highest is None else highest) - least) / len(_BLOCKS) or 1.0
+    return "".join(_BLOCKS[min(max(int((value - least) / step), 0), len(_BLOCKS) - 1)] for value in values)
 
 
 def _panel(title: str, content: RenderableType) -> Panel:
@@ -99,34 +100,44 @@ def _loop(chapters: Sequence[Chapter], moment: Moment) -> RenderableType:
     result = Column(ratio=1, justify="right", no_wrap=True)
     table = Table.grid(Column(width=2), Column(no_wrap=True), result, expand=True)
     for chapter in chapters:
-        after = f" {chapter.detection.after_seconds:.1f} s" if chapter.detection else ""
+        after = f"after {chapter.detection.after_seconds:.1f} s" if chapter.detection else chapter.result
         style = "dim" if chapter.state is ChapterState.AHEAD else ""
-        table.add_row(Text(*_MARKS[chapter.state]), Text(chapter.title, style), Text(chapter.result + after, "green"))
-    progress = Table.grid(Column(ratio=1, no_wrap=True), Column(width=2), Column(width=16), expand=True)
-    progress.add_row(
-        Text(f"waiting for {moment.waiting}" if moment.waiting else "", "yellow"),
-        "",
-        ProgressBar(total=1.0, completed=moment.share, complete_style="yellow") if moment.waiting else "",
+        table.add_row(Text(*_MARKS[chapter.state]), Text(chapter.title, style), Text(after, "green"))
+    if not moment.waiting:
+        return table
+    return Group(
+        table,
+        Text(f"waiting for {moment.waiting}", "yellow"),
+        ProgressBar(total=1.0, completed=moment.share, complete_style="yellow"),
     )
-    return Group(table, "", progress)
 
 
-def _machine(seen: Observations, now: float) -> RenderableType:
-    figures = Table.grid(Column(style="dim", width=13), Column(ratio=1), expand=True)
-    figures.add_row("node", seen.entity or "no window yet")
-    figures.add_row(
-        "read", f"{seen.sample_rate.per_second(now):,.0f} samples/s, {seen.window_rate.per_second(now):.1f} windows/s"
-    )
-    figures.add_row("scored", f"{seen.scored} windows: {seen.flagged} flagged, {seen.excused} excused")
+def _machine(seen: Observations, loads: Sequence[str], now: float) -> RenderableType:
     scoring = [one.version for one in seen.published if seen.is_scoring(one)]
+    figures = Table.grid(Column(style="dim", width=13), Column(ratio=1, no_wrap=True), expand=True)
+    figures.add_row("node", seen.entity or "no window yet")
+    figures.add_row("load on it", Text(", ".join(loads), "bold red") if loads else "none of the demo")
+    figures.add_row("samples", f"{seen.sample_rate.per_second(now):,.0f}/s")
+    figures.add_row("windows", f"{seen.window_rate.per_second(now):.1f}/s, {seen.scored} scored")
+    figures.add_row("verdicts", f"{seen.flagged} flagged, {seen.excused} excused")
     figures.add_row("model", f"version {scoring[-1]}" if scoring else "none yet")
-    courses = Table.grid(
-        Column(style="dim", width=13), Column(width=_SPARK_CELLS + 1), Column(ratio=1, justify="right"), expand=True
-    )
+    figures.add_row("dead letters", str(seen.dead_letters))
+    value = Column(ratio=1, justify="right", no_wrap=True)
+    courses = Table.grid(Column(style="dim", width=13), Column(width=_SPARK_CELLS + 1), value, expand=True)
     for shown, values in seen.history.items():
-        line = sparkline(values, _SPARK_CELLS, None if shown is Shown.MEMORY_USED else 0.0)
-        courses.add_row(shown.value, Text(line, "blue"), _value(shown, values[-1]) if values else "")
+        newest = list(values)[-_SPARK_CELLS:]
+        courses.add_row(shown.value, Text(_course(shown, newest), "blue"), _value(shown, newest[-1]) if newest else "")
     return Group(figures, "", courses)
+
+
+def _course(shown: Shown, values: Sequence[float]) -> str:
+    match shown:
+        case Shown.CPU_BUSY:
+            return sparkline(values, 0.0, 1.0)
+        case Shown.MEMORY_USED:
+            return sparkline(values)
+        case _:
+            return sparkline(values, 0.0)
 
 
 def _value(shown: Shown, value: float) -> str:
@@ -134,9 +145,9 @@ def _value(shown: Shown, value: float) -> str:
         case Shown.CPU_BUSY:
             return f"{value:.0%}"
         case Shown.MEMORY_USED:
-            return decimal(int(value))
+            return f"{value / 1e9:.2f} GB"
         case Shown.DISK_WRITTEN:
-            return f"{decimal(int(value))}/s"
+            return f"{value / 1e6:,.1f} MB/s"
         case Shown.IP_PACKETS:
             return f"{value:,.0f}/s"
 

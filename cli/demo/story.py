@@ -84,20 +84,25 @@ class Story:
         self.injections: list[Injection] = []
 
         job = NETWORK_COPY.title
-        self._start = Chapter("start", "start the agent and the workers")
-        self._learn = Chapter("learn", f"learn what is normal in {WARM_UP_SECONDS:.0f} s")
-        self._faults = {trouble: _fault(trouble) for trouble in (CPU_HOG, MEMORY_LEAK, DISK_HAMMER)}
-        self._benign = Chapter("flag_benign", f"flag a harmless job, the {job}", job)
-        self._retrain = Chapter("retrain", "learn from the label: false positive")
-        self._recurrence = Chapter("excuse", f"excuse the {job} when it comes again", f"{job}, again")
-        self._meanwhile = _fault(DISK_HAMMER, f" during the {job}", "detect_meanwhile")
-        self._again = _fault(CPU_HOG, ", again", "detect_again")
+        self._start = Chapter("start", "start an agent and workers")
+        self._learn = Chapter("learn", f"learn {WARM_UP_SECONDS:.0f} s of what is normal")
+        self._faults = {one: _fault("detect", one) for one in (CPU_HOG, MEMORY_LEAK, DISK_HAMMER)}
+        self._benign = Chapter("flag_benign", f"flag a harmless {job}", job)
+        self._retrain = Chapter("retrain", "learn from its label")
+        self._recurrence = Chapter("excuse", f"excuse the next {job}", f"{job}, again")
+        self._meanwhile = _fault("detect_meanwhile", DISK_HAMMER, " meanwhile", f" during the {job}")
+        self._again = _fault("detect_again", CPU_HOG, " again", ", again")
 
     @property
     def chapters(self) -> list[Chapter]:
         """All chapters in their order."""
         first = [self._start, self._learn, *self._faults.values()]
         return [*first, self._benign, self._retrain, self._recurrence, self._meanwhile, self._again]
+
+    @property
+    def running(self) -> list[str]:
+        """The loads that are on this machine now, as people call them."""
+        return [one.trouble.title for one in self.injections if one.ended_at is None]
 
     def tell(self) -> Waits:
         """The waits of the whole story.
@@ -195,7 +200,7 @@ class Story:
         if version is None:
             why = self._seen.setbacks[-1] if len(self._seen.setbacks) > setbacks else "no new model scores"
             raise self._failed(self._retrain, f"nothing was learned from the label: {why}")
-        self._retrain.succeed(f"model version {version} after {self._clock() - labelled_at:.0f} s")
+        self._retrain.succeed(f"version {version} in {self._clock() - labelled_at:.0f} s")
 
     def _recur(self) -> Waits:
         """The job again, and labelled again if need be, until it is excused; then a fault while it goes on."""
@@ -283,6 +288,5 @@ class Story:
         return NotClosedError(problem)
 
 
-def _fault(trouble: Trouble, circumstance: str = "", name: str = "detect") -> Chapter:
-    load = f"{trouble.title}{circumstance}"
-    return Chapter(f"{name}_{trouble.load}", f"detect the {load}", load)
+def _fault(name: str, trouble: Trouble, when: str = "", circumstance: str = "") -> Chapter:
+    return Chapter(f"{name}_{trouble.load}", f"detect a {trouble.title}{when}", f"{trouble.title}{circumstance}")

@@ -27,11 +27,11 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def verdict_text(anomaly: Anomaly) -> str:
-    """One line of a verdict: its state, its score and the two strongest deviations."""
+    """One line of a verdict: its score and the strongest deviations, or its end."""
     if anomaly.state is AnomalyState.CLOSED:
-        return f"closed {printable(anomaly.id)} after {anomaly.flagged_windows} flagged windows"
-    shown = ", ".join(evidence_text(one) for one in anomaly.evidence[:2])
-    return f"anomaly {printable(anomaly.id)}: score {anomaly.score or 0:.1f}, {shown}"
+        return f"the anomaly is over, {anomaly.flagged_windows} windows were flagged"
+    shown = ", ".join(evidence_text(one) for one in anomaly.evidence[:3])
+    return f"anomaly, score {anomaly.score or 0:.1f}: {shown}"
 
 
 def detection_text(found: Detection) -> str:

@@ -32,8 +32,8 @@ def test_an_anomaly_is_open_until_its_closing_revision() -> None:
     assert not seen.open_anomalies()
     assert len(seen.revisions) == 3
     assert [note.text for note in journal.notes] == [
-        f"anomaly {opened.id}: score 2.0, cpu.utilization +12 σ",
-        f"closed {opened.id} after 3 flagged windows",
+        "anomaly, score 2.0: cpu.utilization +12 σ",
+        "the anomaly is over, 3 windows were flagged",
     ]
 
 

@@ -39,8 +39,8 @@ def test_the_label_is_for_the_anomaly_of_the_job_and_comes_after_it_has_closed()
     assert chapter.detection is not None
     assert labels(world) == [f"label {chapter.detection.anomaly.id}"]
     texts = [note.text for note in world.journal.notes]
-    closed = next(i for i, text in enumerate(texts) if text.startswith(f"closed {chapter.detection.anomaly.id}"))
-    assert closed < texts.index(f"label: {chapter.detection.anomaly.id} was a false positive")
+    labelled = texts.index(f"label: {chapter.detection.anomaly.id} was a false positive")
+    assert texts[labelled - 1].startswith("the anomaly is over")
 
 
 def test_a_job_that_is_flagged_in_spite_of_its_label_is_labelled_again() -> None:
