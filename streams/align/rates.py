@@ -14,7 +14,7 @@ NEIGHBOUR_INTERVALS = 2.5
 _NS = 1_000_000_000
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def counter_columns(metrics: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     """Which metrics are counters, (metrics,); an unknown metric counts as a gauge. Read-only."""
     found = (find(metric) for metric in metrics)

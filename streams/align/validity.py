@@ -12,7 +12,7 @@ from pulsetrain.schemas.sentinels import sentinel_mask
 BoolArray = npt.NDArray[np.bool_]
 
 MAX_UNKNOWN_METRICS = 1_000
-_MAX_REMEMBERED_TUPLES = 4_096
+_MAX_REMEMBERED_NAMES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,16 @@ class Validity:
     def __init__(self) -> None:
         self.unknown_metrics: set[str] = set()
         self._limits: dict[tuple[str, ...], Limits] = {}
+        self._remembered_names = 0
 
     def limits(self, metrics: tuple[str, ...]) -> Limits:
         """The limits of some metrics; its `metrics` is the same object for equal tuples."""
         limits = self._limits.get(metrics)
         if limits is None:
-            if len(self._limits) >= _MAX_REMEMBERED_TUPLES:
+            self._remembered_names += len(metrics)
+            if self._remembered_names > _MAX_REMEMBERED_NAMES:
                 self._limits.clear()
+                self._remembered_names = len(metrics)
             limits = self._limits[metrics] = self._look_up(metrics)
         return limits
 

@@ -49,7 +49,7 @@ class WindowEngine:
 
     First `recall` is given the blocks of the last `recall_ns` of append time before the committed offset; then every
     message from there on goes to `process` or `skip`, in order of offsets. Without `recall` the windows are the same
-    as long as no block comes twice, or after a block of the next session of its node.
+    as long as every block comes once, and those of a node in the order in which they were sent.
     """
 
     def __init__(self, settings: WindowSettings) -> None:

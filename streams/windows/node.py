@@ -31,7 +31,7 @@ class Node:
     is_silent: bool = False
     is_stuck: bool = False
     is_in_future: bool = False
-    _ended_sessions: OrderedDict[str, _Ended] = field(default_factory=OrderedDict)
+    _ended_sessions: OrderedDict[str, _Ended] = field(default_factory=OrderedDict, init=False)
 
     def is_leftover(self, arrival: Arrival, now_ns: int, memory_ns: int) -> bool:
         """Whether a block is left over from a session that another one has ended.

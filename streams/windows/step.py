@@ -38,11 +38,11 @@ class SampleCounts:
     window holds because it lies before the first window of a run or in a hole.
     """
 
+    received: int = 0
     used: int = 0
     late: int = 0
     duplicate: int = 0
     quarantined: int = 0
-    received: int = 0
     not_finite: int = 0
     sentinel: int = 0
     out_of_range: int = 0

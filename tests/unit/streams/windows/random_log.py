@@ -21,8 +21,8 @@ SETTINGS = WindowSettings(
     hold_limit_seconds=90,
     future_limit_seconds=300,
 )
-STRAY_SECONDS = 300
-"""Copies and leftovers of a session come at most so long after its block, or its last block."""
+STRAY_SECONDS = 290
+"""Copies of a block come at most so long after it, leftovers of a session so long after its last block."""
 
 METRICS = ("load.a", "load.b", "load.c")
 
@@ -36,6 +36,8 @@ class Fault(Enum):
     SLOW_CLOCK = auto()
     DELAYED = auto()
     LOST = auto()
+    REORDERED = auto()
+    APPEND_TIME_BACK = auto()
     DOUBLED = auto()
     LEFTOVER = auto()
     FUTURE = auto()
@@ -144,13 +146,24 @@ def random_log(seed: int, faults: frozenset[Fault], steps: int) -> list[Message]
             if happens(Fault.LOST, 0.04):
                 continue
             log.append(Message(block, _nanoseconds(append)))
+            if (block.sent_until_ns or 0) > _nanoseconds(append + 300):
+                continue  # in the future, so it is not taken
             agent.appended = append
-            is_quarantined = (block.sent_until_ns or 0) > _nanoseconds(append + 300)
-            if not is_quarantined and happens(Fault.DOUBLED, 0.06):
+            if happens(Fault.DOUBLED, 0.06):
                 stray.append((append + rng.choice([0, 1, 5, 30, 100, 250]), append + STRAY_SECONDS, block))
         if happens(Fault.UNDECODABLE, 0.02):
             log.append(Message(None, _nanoseconds(append)))
+    for index in range(1, len(log)):
+        one, other = log[index - 1], log[index]
+        if _have_one_session(one, other) and happens(Fault.REORDERED, 0.1):
+            log[index - 1], log[index] = Message(other.block, one.append_ns), Message(one.block, other.append_ns)
+        if happens(Fault.APPEND_TIME_BACK, 0.05):  # a new leader's clock is behind
+            log[index] = Message(log[index].block, log[index].append_ns - 3 * SECOND)
     return log
+
+
+def _have_one_session(one: Message, other: Message) -> bool:
+    return one.block is not None and other.block is not None and one.block.session == other.block.session
 
 
 def _nanoseconds(append: int) -> int:

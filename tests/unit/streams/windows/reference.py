@@ -38,6 +38,12 @@ class _Run:
     newest_seen: int = -1
     taken: list[tuple[SampleBlock, bool]] = field(default_factory=list)
 
+    def next_to_emit(self) -> int:
+        start = self.next
+        while start in self.holes:
+            start += HOP
+        return start
+
 
 @dataclass
 class _Node:
@@ -65,8 +71,9 @@ def reference_windows(log: Iterable[Message]) -> list[ReferenceWindow]:
             if append - node.append >= IDLE:
                 emit(name, node.run, node.run.newest, complete=False)
 
+    append = 0
     for message in log:
-        append = _seconds(message.append_ns)
+        append = max(append, _seconds(message.append_ns))
         block = message.block
         if block is None:
             continue
@@ -76,7 +83,7 @@ def reference_windows(log: Iterable[Message]) -> list[ReferenceWindow]:
                 emit(name, held_run, last, complete=False)
         first, last = _seconds(int(block.ticks_ns[0])), _seconds(int(block.ticks_ns[-1]))
         sent_until = None if block.sent_until_ns is None else _seconds(block.sent_until_ns)
-        if max(last, sent_until or 0) - append > FUTURE:
+        if max(last, sent_until or 0) - _seconds(message.append_ns) > FUTURE:
             continue
         node = nodes.get(block.node)
         former = None if node is None else node.ended.get(block.session)
@@ -88,6 +95,8 @@ def reference_windows(log: Iterable[Message]) -> list[ReferenceWindow]:
             continue
         seen.add(identity)
         begins_run = sent_until is None or first - sent_until >= LENGTH
+        if node is not None and node.run.session == block.session and last < node.run.next_to_emit():
+            begins_run = False
         if node is None or begins_run or node.run.session != block.session:
             ended: dict[str, _Run] = {}
             if node is not None:
