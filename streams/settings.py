@@ -31,6 +31,8 @@ class WindowSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
                 raise ValueError(f"windows.{name} must be greater than 0")
         if self.hop_seconds > self.length_seconds:
             raise ValueError("windows.hop_seconds must not be greater than windows.length_seconds")
+        if self.grid_tolerance_ms >= 1000 * self.hop_seconds / 2:
+            raise ValueError("windows.grid_tolerance_ms must be less than half of windows.hop_seconds")
         if self.hold_limit_seconds <= self.length_seconds + self.allowed_lateness_seconds:
             raise ValueError(
                 "windows.hold_limit_seconds must be greater than length_seconds + allowed_lateness_seconds"
