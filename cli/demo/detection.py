@@ -41,7 +41,9 @@ class Detection:
     evidence: Evidence
 
 
-def find_detection(injection: Injection, revisions: Sequence[Revision]) -> Detection | None:
+def find_detection(
+    injection: Injection, revisions: Sequence[Revision], strongest: int | None = None
+) -> Detection | None:
     """The first verdict about a trouble.
 
     It is a flagged window that shares time with the trouble, and its evidence names a metric that the trouble moves. A
@@ -50,6 +52,7 @@ def find_detection(injection: Injection, revisions: Sequence[Revision]) -> Detec
 
     Args:
         revisions: in the order in which they were read.
+        strongest: so many of a verdict's deviations are looked at, the strongest ones; None looks at all.
     """
     family = injection.trouble.family
     named_before: dict[str, float] = {}
@@ -57,7 +60,7 @@ def find_detection(injection: Injection, revisions: Sequence[Revision]) -> Detec
         anomaly = one.anomaly
         if anomaly.state is AnomalyState.CLOSED:
             continue
-        evidence = family.named_in(anomaly.evidence)
+        evidence = family.named_in(anomaly.evidence[:strongest])
         if evidence is None:
             continue
         sigma = abs(evidence.deviation_sigma or 0.0)

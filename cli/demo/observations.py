@@ -177,7 +177,7 @@ class Observations:
                 )
             case StatusEvent.MODEL_LOADED:
                 self.loaded_versions.add(_whole(details["version"]))
-            case StatusEvent.TRAINING_REFUSED | StatusEvent.MODEL_REJECTED | StatusEvent.LABEL_REJECTED:
+            case StatusEvent.TRAINING_REFUSED | StatusEvent.LABEL_REJECTED:
                 self.setbacks.append(status.message)
         if status.event not in _UNTOLD:
             tone = Tone.EVENT if status.severity is Severity.INFO else Tone.PROBLEM

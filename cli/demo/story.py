@@ -19,12 +19,12 @@ from pulsetrain.cli.demo.timing import (
     EXCUSED_SECONDS,
     FIRST_MODEL_SECONDS,
     FIRST_WINDOW_SECONDS,
-    HEARTBEAT_PATIENCE_SECONDS,
     LAST_BEGIN_SECONDS,
     LAST_END_SECONDS,
     QUIET_SECONDS,
     RETRAIN_SECONDS,
     SHOWN_SECONDS,
+    TAUGHT_SECONDS,
     WARM_UP_SECONDS,
 )
 from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, NETWORK_COPY, Trouble
@@ -32,6 +32,8 @@ from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, NETW
 BUSY_SHARE = 0.5
 ATTEMPTS = 2
 RECURRENCE_ATTEMPTS = 3
+EXCUSED_WINDOWS = 6
+"""The job must be excused in so many windows; the last ones are full of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class Story:
         if version is None:
             why = f": {self._seen.setbacks[-1]}" if self._seen.setbacks else ""
             raise self._failed(self._learn, f"no model was learned within {FIRST_MODEL_SECONDS:.0f} s{why}")
-        self._learn.succeed(f"model version {version}")
+        self._learn.succeed(f"version {version}")
         busy = self._seen.mean_of(Shown.CPU_BUSY)
         if busy > BUSY_SHARE:
             self._journal.write(
@@ -155,7 +157,7 @@ class Story:
         """A fault; one that is missed in the noise of the machine gets a second chance."""
         self._begin(chapter)
         for _ in self._attempts(ATTEMPTS):
-            found = yield from self._try(trouble)
+            found = yield from self._try(trouble, SHOWN_SECONDS)
             if found is not None:
                 chapter.succeed("detected", found)
                 return
@@ -165,23 +167,26 @@ class Story:
         """The job for the first time: nobody has told the model yet that it is harmless."""
         self._begin(self._benign)
         for _ in self._attempts(ATTEMPTS):
-            found = yield from self._try(NETWORK_COPY)
+            found = yield from self._try(NETWORK_COPY, TAUGHT_SECONDS)
             if found is not None:
                 self._benign.succeed("flagged", found)
                 return found
         raise self._failed(self._benign, f"the {NETWORK_COPY.title} was not flagged, so there is nothing to learn")
 
-    def _try(self, trouble: Trouble) -> Generator[Wait, bool, Detection | None]:
-        """One load in quiet, until it is detected or for as long as that may take."""
+    def _try(self, trouble: Trouble, least_seconds: float) -> Generator[Wait, bool, Detection | None]:
+        """One load in quiet, until it is detected and at least so long, or for as long as that may take."""
         yield from self._quiet()
         load = self._inject(trouble)
         yield self._wait(f"a verdict about the {trouble.title}", lambda: self._found(load) is not None, DETECT_SECONDS)
         found = self._found(load)
         if found is not None:
-            shown_until = load.started_at + SHOWN_SECONDS
-            yield self._wait(f"more of the {trouble.title}", lambda: self._clock() >= shown_until, SHOWN_SECONDS)
+            yield from self._go_on(load, least_seconds)
         self._end(load)
         return found
+
+    def _go_on(self, load: Injection, least_seconds: float) -> Waits:
+        until = load.started_at + least_seconds
+        yield self._wait(f"more of the {load.trouble.title}", lambda: self._clock() >= until, least_seconds)
 
     def _teach(self, flagged: Detection) -> Waits:
         """Label a verdict once its anomaly is closed, and wait until a model that knows the label scores."""
@@ -203,40 +208,41 @@ class Story:
         self._retrain.succeed(f"version {version} in {self._clock() - labelled_at:.0f} s")
 
     def _recur(self) -> Waits:
-        """The job again, and labelled again if need be, until it is excused; then a fault while it goes on."""
+        """The job again, and labelled again if need be, until it is excused."""
         self._begin(self._recurrence)
         for _ in self._attempts(RECURRENCE_ATTEMPTS):
-            yield from self._quiet()
-            excused_before = self._seen.excused
-            job = self._inject(NETWORK_COPY)
-            flagged = yield from self._flagged_again(job)
-            if flagged is None and self._seen.excused > excused_before:
-                windows = self._seen.excused - excused_before
-                self._recurrence.succeed(f"excused {windows} windows")
-                yield from self._detect(self._meanwhile, DISK_HAMMER)
-                self._end(job)
-                return
-            self._end(job)
-            if flagged is None:
-                self._fail(self._recurrence, "not excused", f"no window of the {self._recurrence.load}, was excused")
-            else:
-                self._fail(self._recurrence, "flagged", f"the {self._recurrence.load}, was flagged despite its label")
+            flagged = yield from self._recur_once()
+            if flagged is not None:
                 yield from self._teach(flagged)
+            elif self._recurrence.state is ChapterState.DONE:
+                return
 
-    def _flagged_again(self, job: Injection) -> Generator[Wait, bool, Detection | None]:
-        enough_at = job.started_at + EXCUSED_SECONDS
+    def _recur_once(self) -> Generator[Wait, bool, Detection | None]:
+        """The job in quiet and, once it is excused, a fault while it goes on; the verdict if it is flagged instead."""
+        yield from self._quiet()
+        before = self._seen.excused
+        job = self._inject(NETWORK_COPY)
         yield self._wait(
-            f"{EXCUSED_SECONDS:.0f} s of the {job.trouble.title} without a verdict",
-            lambda: self._found(job) is not None or self._seen.newest_end_seconds >= enough_at,
-            EXCUSED_SECONDS + DETECT_SECONDS,
+            f"{EXCUSED_WINDOWS} excused windows of the {NETWORK_COPY.title}",
+            lambda: self._seen.excused - before >= EXCUSED_WINDOWS or self._flagged(job) is not None,
+            EXCUSED_SECONDS,
         )
-        excused = self._seen.excused
-        yield self._wait(
-            "the count of excused windows",
-            lambda: self._found(job) is not None or self._seen.excused > excused,
-            HEARTBEAT_PATIENCE_SECONDS,
-        )
-        return self._found(job)
+        flagged, excused = self._flagged(job), self._seen.excused - before
+        what = f"the {NETWORK_COPY.title} that came again"
+        if flagged is not None:
+            self._fail(self._recurrence, "flagged", f"{what} was flagged despite its label")
+            yield from self._go_on(job, TAUGHT_SECONDS)
+        elif excused < EXCUSED_WINDOWS:
+            self._fail(self._recurrence, "not excused", f"{what} was excused in {excused} windows only")
+        else:
+            self._recurrence.succeed(f"excused {excused} windows")
+            yield from self._detect(self._meanwhile, DISK_HAMMER)
+        self._end(job)
+        return flagged
+
+    def _flagged(self, job: Injection) -> Detection | None:
+        """A verdict about the job before anything else; other work may be flagged while the job goes on."""
+        return find_detection(job, self._seen.revisions, strongest=1)
 
     def _quiet(self) -> Waits:
         """Until no anomaly is open and the newest window holds nothing of the loads that ended, or for a while."""

@@ -14,11 +14,10 @@ FIRST_MODEL_SECONDS = WARM_UP_SECONDS + 45.0
 DETECT_SECONDS = 12.0
 SHOWN_SECONDS = 6.0
 """A load that is detected at once goes on for so long, to be seen in the figures."""
+TAUGHT_SECONDS = 9.0
+"""The harmless job goes on for so long, that windows which are full of it are among those to learn from."""
 
 QUIET_SECONDS = 20.0
 CLOSE_SECONDS = 25.0
 RETRAIN_SECONDS = 30.0
-EXCUSED_SECONDS = 9.0
-"""So long after its start, windows of the job must have come that were not flagged: the last ones hold nothing else."""
-
-HEARTBEAT_PATIENCE_SECONDS = 5.0
+EXCUSED_SECONDS = 25.0

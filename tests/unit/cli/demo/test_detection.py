@@ -74,6 +74,16 @@ def test_an_anomaly_that_opens_while_another_of_the_same_metric_is_known_from_be
     assert find_detection(hog(), revisions) is not None
 
 
+def test_only_the_strongest_evidence_counts_where_that_is_asked_for() -> None:
+    revisions = [
+        Revision(anomaly(SWITCHES, BUSY, end=START + 1), START + 3),
+        Revision(anomaly(BUSY, SWITCHES, end=START + 2, first_end=START + 1, revision=1), START + 4),
+    ]
+    found = find_detection(hog(), revisions, strongest=1)
+    assert found is not None
+    assert found.anomaly.revision == 1
+
+
 def test_a_window_after_the_faults_end_does_not_count() -> None:
     late = Revision(anomaly(BUSY, end=START + 15), START + 17)
     assert find_detection(hog(ended_at=START + 10), [late]) is None
