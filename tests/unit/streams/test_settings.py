@@ -25,5 +25,5 @@ def test_windows_that_can_not_work_are_refused(settings: dict[str, Any], sentenc
 
 
 def test_a_warm_up_of_no_time_is_refused() -> None:
-    with pytest.raises(ValueError, match="learn.warm_up_seconds must be greater than 0"):
+    with pytest.raises(ValueError, match=r"learn\.warm_up_seconds must be greater than 0"):
         LearnSettings(warm_up_seconds=0)
