@@ -4,6 +4,7 @@ The state of each entity lives in a table whose changelog is published when the 
 window is acknowledged only after its verdict is confirmed: none is lost, and one that comes again is recognised.
 """
 
+import logging
 from collections import Counter
 from typing import Any
 
@@ -12,7 +13,7 @@ from faust.types import EventT, StreamT
 
 from pulsetrain.models.registry import LoadedModel
 from pulsetrain.models.training_windows import entity_kind
-from pulsetrain.schemas.errors import DecodeError
+from pulsetrain.schemas.errors import DecodeError, DecodeFailure
 from pulsetrain.schemas.feature_window import FeatureWindow, decode_feature_window
 from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.kafka import KafkaSettings
@@ -28,6 +29,8 @@ from pulsetrain.streams.verdicts import Judgement, is_repeated, judge
 STAGE = "detect"
 
 _CACHED_SCORERS = 32
+
+_log = logging.getLogger(__name__)
 
 
 class DetectStage:
@@ -67,40 +70,45 @@ class DetectStage:
         message = event.message
         try:
             window = decode_feature_window(message.value)
-        except DecodeError as error:
+            state = self._entities[window.entity]
+            if is_repeated(state, window):
+                self._counts["repeated"] += 1
+                return
+            verdict = self._judge(window)
+            state, anomaly = judge(state, window, None if isinstance(verdict, str) else verdict)
+            revision = encode_json(anomaly) if anomaly is not None else None
+        except Exception as error:
+            if not isinstance(error, DecodeError):
+                _log.exception("%s[%d] offset %d", message.topic, message.partition, message.offset)
+                error = DecodeError(DecodeFailure.INVALID, f"it can't be judged: {error!r}")
             await (await self._outbox.dead_letter(message, str(error)))
             self._counts["dead_lettered"] += 1
             return
-        self._counts["windows"] += 1
-        state = self._entities[window.entity]
-        if is_repeated(state, window):
-            self._counts["repeated"] += 1
-            return
-        self._recent.add(window)
-        judgement = await self._judge(window)
-        state, anomaly = judge(state, window, judgement)
-        if anomaly is not None:
-            confirmation = await self._outbox.send(
-                self._topics.anomalies, key=anomaly.entity.encode(), value=encode_json(anomaly)
-            )
+        await self._count(window, verdict)
+        if revision is not None:
+            confirmation = await self._outbox.send(self._topics.anomalies, window.entity.encode(), revision)
             await confirmation
             self._counts["anomalies"] += 1
         self._entities[window.entity] = state
 
-    async def _judge(self, window: FeatureWindow) -> Judgement | None:
+    def _judge(self, window: FeatureWindow) -> Judgement | str:
+        """The verdict of the version that is effective at the window's end, or why there is none."""
         loaded = self._models.registry.scorer_at(entity_kind(window.entity), window.end_ns)
-        verdict = (
-            self._scorer(loaded).judge(window) if isinstance(loaded, LoadedModel) else f"no_model: {loaded.reason}"
-        )
+        if not isinstance(loaded, LoadedModel):
+            return f"no_model: {loaded.reason}"
+        return self._scorer(loaded).judge(window)
+
+    async def _count(self, window: FeatureWindow, verdict: Judgement | str) -> None:
+        self._recent.add(window)
+        self._counts["windows"] += 1
         if isinstance(verdict, str):
             self._counts["not_scored"] += 1
             await self._report_not_scored(window, verdict)
-            return None
+            return
         self._counts["scored"] += 1
         self._counts["flagged"] += verdict.flagged
         self._counts["benign"] += verdict.benign
         self._not_scored.pop(window.entity, None)
-        return verdict
 
     def _scorer(self, loaded: LoadedModel) -> WindowScorer:
         version = loaded.manifest.sha256
