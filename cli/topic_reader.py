@@ -32,7 +32,10 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One message as it came; `value` None is a tombstone, which deletes its key."""
+    """One message as it came; `value` None is a tombstone, which deletes its key.
+
+    `at` is None for a message without a timestamp, or with one that no calendar has (CreateTime in microseconds).
+    """
 
     position: Position
     at: datetime | None
@@ -131,8 +134,15 @@ def _received(message: Message) -> Received:
     kind, timestamp_ms = message.timestamp()
     return Received(
         position_of(message),
-        None if kind == TIMESTAMP_NOT_AVAILABLE else utc_time(timestamp_ms * _NS_PER_MS),
+        None if kind == TIMESTAMP_NOT_AVAILABLE else _time(timestamp_ms),
         (message.key() or b"").decode(errors="replace"),
         message.value(),
         dict(cast("list[tuple[str, bytes | None]]", message.headers() or [])),
     )
+
+
+def _time(timestamp_ms: int) -> datetime | None:
+    try:
+        return utc_time(timestamp_ms * _NS_PER_MS)
+    except (ValueError, OverflowError, OSError):  # the producer sets it, to whatever it likes
+        return None

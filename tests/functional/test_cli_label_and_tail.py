@@ -133,6 +133,19 @@ def test_tail_shows_what_comes_goes_on_after_poison_and_ends_with_ctrl_c(
     assert "Traceback" not in tail.errors()
 
 
+def test_tail_reads_on_past_timestamps_that_no_calendar_has(broker: EmbeddedBroker, unique: str) -> None:
+    topic, status = f"{unique}status", (GOLDEN / "status.json").read_bytes()
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+    microseconds = 1_767_225_600_000_000
+    for timestamp in (microseconds, 2**63 - 1, 1_767_225_600_000):
+        producer.produce(topic, value=status, partition=0, timestamp=timestamp)
+    assert producer.flush(20) == 0
+    arguments = ("--from-beginning", "--count", "3", "--bootstrap", broker.bootstrap, "--prefix", unique)
+    done = pulsetrain("tail", "status", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["at"] for line in done.stdout.splitlines()] == [None, None, "2026-01-01T00:00:00Z"]
+
+
 def test_tail_waits_a_moment_for_a_topic_that_is_only_just_being_made(
     broker: EmbeddedBroker, unique: str, tmp_path: Path
 ) -> None:
