@@ -19,7 +19,6 @@ EXIT_CODES = {
     "pulsetrain.schemas.kafka.settings.SettingsError": 2,
     "pulsetrain.streams.features.errors.FeatureError": 2,
     "pulsetrain.agents.errors.AgentError": 1,
-    "pulsetrain.cli.brokers.errors.BrokerError": 1,
     "pulsetrain.cli.errors.CliError": 1,
     "pulsetrain.models.errors.ModelError": 1,
     "pulsetrain.schemas.errors.SchemaError": 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pulsetrain.cli.errors import CliError
 
-class BrokerError(Exception):
+
+class BrokerError(CliError):
     """A broker cannot be started or stopped; the message says what was wrong and what to do."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pulsetrain.cli.brokers.errors import BrokerError
 from pulsetrain.cli.commands.label import Verdict
 from pulsetrain.cli.commands.tail import TopicName
 from pulsetrain.cli.commands.worker import Stage
@@ -122,7 +123,12 @@ def test_an_error_has_the_exit_code_of_its_nearest_ancestor_with_one() -> None:
 
     assert exit_code(WrongFlagError()) == 2
     assert exit_code(CliError()) == 1
+    assert exit_code(BrokerError()) == 1
     assert exit_code(ValueError()) is None
+
+
+def test_the_brokers_raise_errors_of_the_command_line() -> None:
+    assert issubclass(BrokerError, CliError)
 
 
 def test_a_fault_of_ours_is_not_dressed_up_as_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
