@@ -150,12 +150,14 @@ def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 def environment_settings(environment: Mapping[str, str], keys: SettingKeys) -> dict[Key, Setting]:
     """The settings of `PULSETRAIN_SECTION__NAME` variables; what is no text is written as in JSON.
 
-    Variables without a double underscore are not ours (Kubernetes makes some for a service named pulsetrain).
+    An open field may be given as one JSON object, whose names keep their case; a variable of a single name wins
+    over it. Variables without a double underscore are not ours (Kubernetes makes some for a service named pulsetrain).
 
     Raises:
         ConfigError: a name or value can't be used.
     """
-    settings = {}
+    tables: dict[Key, Setting] = {}
+    settings: dict[Key, Setting] = {}
     for variable, text in environment.items():
         if not variable.startswith(VARIABLE_PREFIX):
             continue
@@ -164,10 +166,22 @@ def environment_settings(environment: Mapping[str, str], keys: SettingKeys) -> d
                 raise ConfigError(f"{variable}: this setting is spelled {meant}, with two underscores.")
             continue
         key = keys.of_variable(variable)
-        if keys.type_of(key) is None:
+        if keys.is_open(key):
+            for name, value in _names_of_object(key, text, variable, keys):
+                tables[*key, name] = _checked((*key, name), value, variable, keys)
+        elif keys.type_of(key) is None:
             raise keys.unknown(key, variable)
-        settings[key] = _checked(key, text, variable, keys, from_text=True)
-    return settings
+        else:
+            settings[key] = _checked(key, text, variable, keys, from_text=True)
+    return tables | settings
+
+
+def _names_of_object(key: Key, text: str, variable: str, keys: SettingKeys) -> list[tuple[str, Any]]:
+    try:
+        return list(_dotted(msgspec.json.decode(text, type=dict[str, Any])))
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = f'a JSON object such as {{"name": "text"}} is needed ({error})'
+        raise _unusable(key, text, variable, reason, keys) from error
 
 
 def flag_settings(flags: Mapping[Key, Any], keys: SettingKeys) -> dict[Key, Setting]:
@@ -196,5 +210,5 @@ def _checked(key: Key, value: Any, origin: str, keys: SettingKeys, *, from_text:
 
 def _unusable(key: Key, value: Any, origin: str, reason: str, keys: SettingKeys) -> ConfigError:
     # A password among the names of an open setting must not be shown.
-    shown = "" if keys.is_open(key[:-1]) else f" = {str(value)[:_SHOWN_CHARACTERS]!r}"
+    shown = "" if keys.is_open(key) or keys.is_open(key[:-1]) else f" = {str(value)[:_SHOWN_CHARACTERS]!r}"
     return ConfigError(f"{origin}: {'.'.join(key)}{shown} can't be used: {reason[:1].lower()}{reason[1:]}.")

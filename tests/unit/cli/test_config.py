@@ -123,6 +123,48 @@ def test_variables_reach_every_kind_of_setting() -> None:
     assert (config.agent.node, config.agent.labels) == ("node-00", {"rack_id": "7"})
 
 
+def test_an_open_table_is_one_variable_in_json_and_its_names_keep_their_case() -> None:
+    config = load_config(
+        None,
+        {
+            "PULSETRAIN_AGENT__LABELS__RANK": "4",
+            "PULSETRAIN_AGENT__LABELS": '{"job": "x", "rackId": 7, "spot": true, "rank": "3"}',
+            "PULSETRAIN_AGENT__LABELS__ZONE": "b",
+            "PULSETRAIN_KAFKA__SECURITY": '{"security.protocol": "sasl_ssl", "sasl": {"mechanism": "PLAIN"}}',
+        },
+    )
+    assert config.agent.labels == {"job": "x", "rackId": "7", "spot": "true", "rank": "4", "zone": "b"}
+    assert config.kafka.security == {"security.protocol": "sasl_ssl", "sasl.mechanism": "PLAIN"}
+
+
+def test_names_of_a_table_in_the_file_and_in_a_variable_are_joined(tmp_path: Path) -> None:
+    file = write(tmp_path, '[agent.labels]\njob = "file"\nrack = "7"\n')
+    config = load_config(file, {"PULSETRAIN_AGENT__LABELS": '{"job": "variable"}'})
+    assert config.agent.labels == {"job": "variable", "rack": "7"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", 'a JSON object such as {"name": "text"} is needed ('),
+        ("job=hunter2", "a JSON object such as"),
+        ('{"sasl.password": "hunter2"', "a JSON object such as"),
+        ('["hunter2"]', "a JSON object such as"),
+        ("null", "a JSON object such as"),
+        ('{"a":' * 100_000, "a JSON object such as"),
+    ],
+)
+def test_a_table_that_is_no_json_object_is_refused_without_showing_it(text: str, reason: str) -> None:
+    message = refusal(None, {"PULSETRAIN_KAFKA__SECURITY": text})
+    assert message.startswith(f"PULSETRAIN_KAFKA__SECURITY: kafka.security can't be used: {reason}")
+    assert "hunter2" not in message
+
+
+def test_a_value_in_a_table_that_is_no_text_is_named() -> None:
+    message = refusal(None, {"PULSETRAIN_AGENT__LABELS": '{"job": ["a"]}'})
+    assert message == "PULSETRAIN_AGENT__LABELS: agent.labels.job can't be used: expected `str`, got `array`."
+
+
 def test_variables_that_kubernetes_makes_for_services_are_no_settings() -> None:
     load_config(None, {"PULSETRAIN_SERVICE_HOST": "10.0.0.1", "PULSETRAIN_KAFKA_PORT": "tcp://10.0.0.1:9092"})
 
@@ -147,7 +189,7 @@ def test_variables_that_kubernetes_makes_for_services_are_no_settings() -> None:
         ("[kafka]\nsecurity = 4", "kafka.security is a table: write [kafka.security] and settings under it."),
         ("[worker.windows]\nhop_seconds = nan", "worker.windows.hop_seconds = 'nan' can't be used: a finite number"),
         ("[worker.windows]\nhop_seconds = inf", "worker.windows.hop_seconds = 'inf' can't be used: a finite number"),
-        ("[worker.windows]\nhop_seconds = 0", "windows.hop_seconds must be greater than 0."),
+        ("[worker.windows]\nhop_seconds = 0", "windows.hop_seconds must be greater than 0"),
         (
             "[worker.windows]\nhop_seconds = 60",
             "windows.hop_seconds must not be greater than windows.length_seconds.",
