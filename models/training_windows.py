@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pulsetrain.models.anomaly_marks import AnomalyMarks
 from pulsetrain.models.preparation import MAX_MISSING_SHARE
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.columns import column_names
@@ -23,7 +24,6 @@ DEFAULT_MAX_ROWS = 4096
 """Normal windows of an entity kind. With 1,800 columns they are 59 MB, and twice that before they are thinned."""
 
 MAX_KINDS = 32
-MAX_MARKS = 20_000
 
 MIN_COLUMN_SHARE = 0.9
 """A column that fewer windows have is not learned; windows that lack one of the others are left out."""
@@ -99,13 +99,17 @@ class TrainingWindows:
         self._max_rows = max_rows
         self._kinds: dict[str, dict[_WindowId, _Row]] = {}
         self._newest_end_ns: dict[str, int] = {}
-        self._marks: dict[tuple[str, int], int] = {}
-        self._marked: dict[str, dict[int, int]] = {}
+        self._marks = AnomalyMarks()
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The entity kinds of which there are windows, in alphabetical order."""
         return tuple(sorted(self._kinds))
+
+    @property
+    def marks(self) -> int:
+        """How many anomalies' spans are remembered."""
+        return len(self._marks)
 
     def add(self, window: FeatureWindow) -> bool:
         """Takes a window; False where it is no training data: incomplete, full of gaps, too old, or known already."""
@@ -124,6 +128,7 @@ class TrainingWindows:
         rows[identity] = row
         if len(rows) > 2 * self._max_rows:
             self._kinds[kind] = self._trimmed(rows, newest_ns)
+            self._forget_old_marks(kind, newest_ns)
         return True
 
     def mark_anomalous(self, entity: str, first_end_ns: int, last_end_ns: int) -> None:
@@ -131,19 +136,11 @@ class TrainingWindows:
 
         A later call with the same first end replaces the mark, so that it can grow with its anomaly.
         """
-        self._marks.pop((entity, first_end_ns), None)
-        self._marks[entity, first_end_ns] = last_end_ns
-        self._marked.setdefault(entity, {})[first_end_ns] = last_end_ns
-        if len(self._marks) > MAX_MARKS:
-            self.mark_normal(*next(iter(self._marks)))
+        self._marks.mark(entity, first_end_ns, last_end_ns)
 
     def mark_normal(self, entity: str, first_end_ns: int) -> None:
         """Takes a mark back, e.g. of an anomaly that was none."""
-        self._marks.pop((entity, first_end_ns), None)
-        marks = self._marked.get(entity, {})
-        marks.pop(first_end_ns, None)
-        if not marks:
-            self._marked.pop(entity, None)
+        self._marks.unmark(entity, first_end_ns)
 
     def normal_span(self, kind: str) -> TimeSpan | None:
         """What there is of normal windows of a kind; None where there are none."""
@@ -193,15 +190,12 @@ class TrainingWindows:
             if row.end_ns >= newest_ns - self._span_ns and not self._is_near_anomaly(row)
         ]
 
-    def _is_anomalous(self, row: _Row, margin_ns: int = 0) -> bool:
-        return any(
-            first_end_ns - margin_ns <= row.end_ns <= last_end_ns + margin_ns
-            for first_end_ns, last_end_ns in self._marked.get(row.entity, {}).items()
-        )
+    def _is_anomalous(self, row: _Row) -> bool:
+        return self._marks.is_near(row.entity, row.end_ns)
 
     def _is_near_anomaly(self, row: _Row) -> bool:
         """Whether the window shares samples with one of an anomaly."""
-        return self._is_anomalous(row, margin_ns=row.end_ns - row.start_ns)
+        return self._marks.is_near(row.entity, row.end_ns, margin_ns=row.end_ns - row.start_ns)
 
     def _is_in_span(self, row: _Row, newest_ns: int) -> bool:
         span_ns = self._anomalous_span_ns if self._is_anomalous(row) else self._span_ns
@@ -209,10 +203,16 @@ class TrainingWindows:
 
     def _trimmed(self, rows: dict[_WindowId, _Row], newest_ns: int) -> dict[_WindowId, _Row]:
         """At most one and a half times `max_rows` of the rows: the sample, the newest and the anomalous ones."""
-        in_span = {identity: row for identity, row in rows.items() if self._is_in_span(row, newest_ns)}
-        anomalous = [identity for identity, row in in_span.items() if self._is_anomalous(row)]
-        others = [identity for identity, row in in_span.items() if not self._is_anomalous(row)]
-        normal = [identity for identity in others if not self._is_near_anomaly(rows[identity])]
+        anomalous, others, normal = [], [], []
+        for identity, row in rows.items():
+            if not self._is_in_span(row, newest_ns):
+                continue
+            if self._is_anomalous(row):
+                anomalous.append(identity)
+                continue
+            others.append(identity)
+            if not self._is_near_anomaly(row):
+                normal.append(identity)
 
         def end_ns(identity: _WindowId) -> int:
             return rows[identity].end_ns
@@ -221,6 +221,15 @@ class TrainingWindows:
         kept.update(heapq.nlargest(self._max_rows // 4, others, key=end_ns))
         kept.update(heapq.nlargest(self._max_rows // 4, anomalous, key=end_ns))
         return {identity: row for identity, row in rows.items() if identity in kept}
+
+    def _forget_old_marks(self, kind: str, newest_ns: int) -> None:
+        """Drops the marks that end before every window of the kind that may still be kept."""
+        oldest_ns = newest_ns - max(self._span_ns, self._anomalous_span_ns)
+        lengths_ns = (row.end_ns - row.start_ns for row in self._kinds[kind].values())
+        before_ns = oldest_ns - max(lengths_ns, default=0)
+        for entity in self._marks.entities:
+            if entity_kind(entity) == kind:
+                self._marks.forget_before(entity, before_ns)
 
 
 def _row(window: FeatureWindow) -> _Row:

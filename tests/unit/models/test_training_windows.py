@@ -1,6 +1,8 @@
 """What becomes training data: whole windows, bounded in time, without anomalies, under names."""
 
+import sys
 from dataclasses import replace
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -279,6 +281,45 @@ def test_a_fleet_beyond_the_bound_is_thinned_evenly_over_the_whole_span() -> Non
     assert span is not None
     assert span.length_ns > 0.9 * HOUR * NS
     assert span.windows <= 400
+
+
+def calls_to_learn_beside(marks: int) -> int:
+    """How many Python functions run while windows come and are asked for, beside so many anomalies of the entity."""
+    buffer = windows(max_rows=64)
+    for number in range(marks):
+        buffer.mark_anomalous("node7/host", at(-10 * number - 1000), at(-10 * number - 1000))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        for index in range(200):
+            buffer.add(window(5 * index))
+        buffer.normal_span("host")
+        buffer.covered_ns("host", NS)
+        buffer.matrix("host", at(0), at(1000))
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_the_work_of_learning_does_not_grow_with_the_number_of_anomalies() -> None:
+    assert calls_to_learn_beside(marks=1000) < 1.1 * calls_to_learn_beside(marks=10)
+
+
+def test_marks_older_than_the_windows_that_may_be_kept_are_forgotten() -> None:
+    buffer = windows(span_seconds=HOUR, anomalous_seconds=DAY, max_rows=8)
+    buffer.mark_anomalous("node7/host", at(0), at(10))
+    buffer.mark_anomalous("node7/gpu:GPU-5f", at(0), at(10))
+    buffer.mark_anomalous("node7/host", at(20), at(DAY))
+    for second in range(0, 2 * DAY, 600):
+        buffer.add(window(second, length=600))
+
+    assert buffer.marks == 2
 
 
 def test_the_number_of_kinds_is_bounded() -> None:
