@@ -75,24 +75,37 @@ class Children:
 
 
 class Loads:
-    """The loads on this machine, as long as the context; each by its name, with the processes that make it."""
+    """The loads on this machine, by their names, as long as the context."""
 
     def __init__(self) -> None:
-        self._processes: dict[str, list[subprocess.Popen[bytes]]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, load: str, arguments: Sequence[str], processes: int, longest_seconds: float) -> None:
-        """Starts the processes of a load; they end by themselves after the longest time."""
+    def start(self, load: str, arguments: Sequence[str], longest_seconds: float) -> None:
+        """Starts a load, which ends by itself after the longest time."""
         command = [sys.executable, "-m", "pulsetrain.cli.demo.loads", "--seconds", str(longest_seconds), load]
-        started = self._processes.setdefault(load, [])
-        for _ in range(processes):
-            # In a session of its own: Ctrl-C at the terminal is for the demo, which ends them all.
-            started.append(subprocess.Popen([*command, *arguments], stdin=subprocess.PIPE, start_new_session=True))
+        # In a session of its own: Ctrl-C at the terminal is for the demo, which ends them all.
+        self._processes[load] = subprocess.Popen(
+            [*command, *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+
+    def check(self) -> None:
+        """Passes if every load goes on, or its time is over.
+
+        Raises:
+            CliError: one could not do what it should; the message holds its last words.
+        """
+        for load, process in list(self._processes.items()):
+            if process.poll() not in (None, -signal.SIGALRM):
+                del self._processes[load]
+                _, said = process.communicate()
+                last_line = said.decode(errors="replace").strip().rpartition("\n")[2]
+                raise CliError(f"The load {load} ended with code {process.returncode}: {last_line}.")
 
     def stop(self, load: str) -> None:
-        """Ends a load; there is nothing that it would have to tidy up."""
-        for process in self._processes.pop(load, []):
-            process.kill()
-            process.communicate()
+        """Ends a load with all its processes; there is nothing that they would have to tidy up."""
+        process = self._processes.pop(load)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
     def __enter__(self) -> Self:
         return self

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 _MEBIBYTE = 1024 * 1024
 
-_HOG_NICENESS = 10
+_LOWEST_PRIORITY = 19
 
-LEAK_MEBIBYTES_PER_SECOND = 192
-_LEAK_STEP_MEBIBYTES = 16
+_LEAK_MEBIBYTES_PER_SECOND = 320
+_LEAK_STEP_MEBIBYTES = 32
 
 _FILE_MEBIBYTES = 64
 _COPY_BYTES_A_MESSAGE = 1024
@@ -28,8 +28,8 @@ _COPY_STEP_SECONDS = 0.01
 
 
 def cpu_hog() -> None:
-    """Keeps one CPU busy, as long as nobody else wants it."""
-    os.nice(_HOG_NICENESS)
+    """Keeps a CPU busy, at the lowest priority: whatever else runs on this machine comes first."""
+    os.nice(_LOWEST_PRIORITY)
     while True:
         pass
 
@@ -37,7 +37,7 @@ def cpu_hog() -> None:
 def memory_leak(most_mebibytes: int) -> None:
     """Takes memory at a steady rate, writes to all of it and never lets go."""
     leaked = []
-    step_seconds = _LEAK_STEP_MEBIBYTES / LEAK_MEBIBYTES_PER_SECOND
+    step_seconds = _LEAK_STEP_MEBIBYTES / _LEAK_MEBIBYTES_PER_SECOND
     for _ in range(most_mebibytes // _LEAK_STEP_MEBIBYTES):
         leaked.append(b"\x55" * (_LEAK_STEP_MEBIBYTES * _MEBIBYTE))
         time.sleep(step_seconds)
@@ -77,12 +77,15 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="pulsetrain.cli.demo.loads")
     parser.add_argument("--seconds", type=float, required=True)
     loads = parser.add_subparsers(dest="load", required=True)
-    loads.add_parser("cpu_hog")
+    loads.add_parser("cpu_hog").add_argument("--processes", type=int, required=True)
     loads.add_parser("memory_leak").add_argument("--mebibytes", type=int, required=True)
     loads.add_parser("disk_hammer").add_argument("--folder", required=True)
     loads.add_parser("network_copy")
     chosen = parser.parse_args(arguments)
 
+    for _ in range(chosen.processes - 1 if chosen.load == "cpu_hog" else 0):
+        if os.fork() == 0:
+            break
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.setitimer(signal.ITIMER_REAL, chosen.seconds)  # whose signal ends the process
     threading.Thread(target=_end_with_parent, daemon=True).start()

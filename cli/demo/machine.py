@@ -13,8 +13,8 @@ from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.label import LabelVerdict
 
 MOST_CPUS = 2
-HOG_PROCESSES = 4 * MOST_CPUS
-"""Several for each CPU, so that tasks queue up where the CPUs were busy before, too."""
+HOG_PROCESSES = 24
+"""As of a data loader with far too many workers: many for each CPU, so that tasks queue up on a busy machine, too."""
 
 MOST_LEAKED_MEBIBYTES = 1280
 LONGEST_LOAD_SECONDS = 120.0
@@ -73,8 +73,7 @@ class MachineHands:
 
     def start(self, trouble: Trouble) -> None:
         """Puts a load on this machine."""
-        processes = HOG_PROCESSES if trouble is CPU_HOG else 1
-        self._loads.start(trouble.load, self._arguments(trouble), processes, LONGEST_LOAD_SECONDS)
+        self._loads.start(trouble.load, self._arguments(trouble), LONGEST_LOAD_SECONDS)
 
     def stop(self, trouble: Trouble) -> None:
         """Takes it away."""
@@ -86,6 +85,8 @@ class MachineHands:
         send_label(label, self._kafka, self._labels_topic)
 
     def _arguments(self, trouble: Trouble) -> Sequence[str]:
+        if trouble is CPU_HOG:
+            return ["--processes", str(HOG_PROCESSES)]
         if trouble is MEMORY_LEAK:
             return ["--mebibytes", str(_leak_mebibytes_here())]
         if trouble is DISK_HAMMER:

@@ -50,7 +50,8 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
         broker, environment = stack.enter_context(_broker(on_apache_kafka, announce))
         config = load_config(environment=environment)
         children = stack.enter_context(Children(folder, _without_settings(os.environ) | environment))
-        hands = MachineHands(stack.enter_context(Loads()), config.kafka, config.topics.names.labels)
+        loads = stack.enter_context(Loads())
+        hands = MachineHands(loads, config.kafka, config.topics.names.labels)
         journal = Journal(time.time)
         seen = Observations(time.time, journal)
         demo = Demo(broker, journal, seen, Story(seen, hands, journal, time.time))
@@ -61,6 +62,7 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
 
         def look() -> None:
             children.check()
+            loads.check()
             for record in feed.poll(_POLL_SECONDS):
                 seen.take(record)
 

@@ -52,7 +52,7 @@ class Trouble:
 CPU_HOG = Trouble(
     "cpu_hog",
     "CPU hog",
-    "processes that keep two CPUs busy",
+    "24 processes that never wait",
     Family(
         rising=(
             "system.cpu.utilization",

@@ -106,7 +106,7 @@ def load(*arguments: str, seconds: float = 60.0) -> Iterator[tuple[subprocess.Po
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("cpu_hog",),
+        ("cpu_hog", "--processes", "2"),
         ("memory_leak", "--mebibytes", "512"),
         ("disk_hammer", "--folder", "."),
         ("network_copy",),
@@ -122,7 +122,7 @@ def test_a_load_ends_with_whoever_started_it(arguments: tuple[str, ...], tmp_pat
 
 
 def test_a_load_ends_when_its_time_is_over() -> None:
-    with load("cpu_hog", seconds=0.5) as (process, _):
+    with load("cpu_hog", "--processes", "1", seconds=0.5) as (process, _):
         assert process.wait(10) == -signal.SIGALRM
 
 
@@ -145,9 +145,23 @@ def test_the_network_copy_takes_little_of_a_cpu() -> None:
         assert seen.cpu_percent(interval=1.0) < 50
 
 
-def test_loads_end_with_their_context() -> None:
+def test_the_processes_of_a_load_end_with_their_context() -> None:
     with Loads() as loads:
-        loads.start("cpu_hog", [], processes=3, longest_seconds=60.0)
-        started = descendants(os.getpid())
-        assert len(started) == 3
-    assert alive(started) == []
+        loads.start("cpu_hog", ["--processes", "3"], longest_seconds=60.0)
+        started = wait_until("three processes", lambda: found if len(found := descendants(os.getpid())) == 3 else None)
+    wait_until("the end of all", lambda: not alive(started), 10)
+
+
+def test_a_load_that_can_not_do_its_work_is_told_with_the_reason() -> None:
+    with Loads() as loads:
+        loads.start("disk_hammer", ["--folder", "/no/such/folder"], longest_seconds=60.0)
+
+        def told() -> str:
+            try:
+                loads.check()
+            except CliError as error:
+                return str(error)
+            return ""
+
+        text = wait_until("the load to end", told)
+    assert text.startswith("The load disk_hammer ended with code 1: FileNotFoundError: ")
