@@ -19,9 +19,15 @@ from pulsetrain.agents.runner import Runner
 from pulsetrain.agents.session import Node, read_boot_id
 from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.schemas.errors import EncodeError
-from pulsetrain.schemas.kafka import KafkaSettings, checked_key, producer_config, wait_for_broker
+from pulsetrain.schemas.kafka import (
+    KafkaSettings,
+    checked_key,
+    producer_config,
+    wait_for_broker,
+    wait_for_topics,
+)
 from pulsetrain.schemas.sample_block import SampleBlock, encode_sample_block
-from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.schemas.topics import SAMPLES, STATUS, TopicNames
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,6 +40,8 @@ _PRODUCER = {
     "linger.ms": 20,
     # What waits longer than a moment waits in the publisher's queue, where it can be dropped.
     "queue.buffering.max.kbytes": 2048,
+    # A topic that is deleted meanwhile must not come back with the broker's default settings.
+    "allow.auto.create.topics": False,
     # The publisher says once that Kafka is away; librdkafka's own log says it many times a second.
     "log_level": 2,
 }
@@ -44,14 +52,16 @@ class _StoppedError(AgentError):
 
 
 def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames, stop: threading.Event) -> RunStats:
-    """Wait for Kafka, then read and send until `stop` is set; afterwards nothing is pending.
+    """Wait for Kafka and the two topics, then read and send until `stop` is set; afterwards nothing is pending.
 
     Raises:
         SettingsError: the Kafka settings can't work.
+        TopicsError: a topic is set up so that its readers would go wrong.
     """
     stats = RunStats()
     try:
         wait_for_broker(kafka, _LOG.warning, sleep=_sleep_until(stop))
+        wait_for_topics(kafka, (SAMPLES, STATUS), topics.prefix, None, _LOG.warning, sleep=_sleep_until(stop))
     except _StoppedError:
         return stats
     publisher = Publisher(_open_producer(kafka), stats, int(settings.queue_mebibytes * _MEBIBYTE))

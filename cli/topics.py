@@ -8,13 +8,12 @@ from enum import StrEnum
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its types forget to export what it does
     AdminClient,
-    ConfigResource,
     NewTopic,
-    ResourceType,
 )
 
 from pulsetrain.cli.errors import CliError
 from pulsetrain.schemas.kafka import KafkaSettings, admin_config
+from pulsetrain.schemas.kafka.topic_check import different_settings, settings_on_broker
 from pulsetrain.schemas.topics import ALL_TOPICS, Topic
 
 BROKER_DEFAULT_REPLICATION = -1
@@ -79,12 +78,7 @@ def differences(topic: Topic, partitions: int, found_partitions: int, found: Map
     different = []
     if found_partitions != partitions:
         different.append(f"partitions is {found_partitions} and should be {partitions}")
-    different += [
-        f"{name} is {found.get(name, 'unknown')} and should be {value}"
-        for name, value in topic.broker_settings().items()
-        if found.get(name) != value
-    ]
-    return tuple(different)
+    return (*different, *different_settings(topic.broker_settings(), found))
 
 
 def existing_partitions(kafka: KafkaSettings, prefix: str) -> dict[Topic, int]:
@@ -117,15 +111,10 @@ def _create(admin: AdminClient, kafka: KafkaSettings, topics: list[NewTopic]) ->
 
 
 def _broker_settings(admin: AdminClient, kafka: KafkaSettings, names: list[str]) -> dict[str, dict[str, str]]:
-    if not names:
-        return {}
-    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-    settings = {}
-    for resource, future in admin.describe_configs(resources, request_timeout=_REQUEST_SECONDS).items():
-        if error := _error_of(future):
-            raise _refused(kafka, f"describe the topic {resource.name}", error)
-        settings[resource.name] = {name: entry.value for name, entry in future.result().items()}
-    return settings
+    try:
+        return settings_on_broker(admin, names, _REQUEST_SECONDS)
+    except KafkaException as error:
+        raise _refused(kafka, f"describe the topics {', '.join(names)}", error.args[0]) from error
 
 
 def _partition_count(admin: AdminClient, kafka: KafkaSettings, name: str) -> int:

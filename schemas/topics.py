@@ -41,6 +41,15 @@ class Topic:
             "max.message.bytes": str(self.max_message_bytes + _RECORD_OVERHEAD_BYTES),
         }
 
+    def essential_settings(self) -> Mapping[str, str]:
+        """Those of `broker_settings` without which readers go wrong: the broker's time, and compaction."""
+        names = [
+            *(["message.timestamp.type"] if self.broker_time else []),
+            *(["cleanup.policy"] if self.compacted else []),
+        ]
+        settings = self.broker_settings()
+        return {name: settings[name] for name in names}
+
 
 SAMPLES = Topic(
     "samples",

@@ -8,14 +8,13 @@ from importlib import import_module
 
 import faust
 
-from pulsetrain.schemas.kafka import KafkaSettings, wait_for_broker
-from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.schemas.kafka import KafkaSettings, wait_for_broker, wait_for_topics
+from pulsetrain.schemas.topics import ALL_TOPICS, TopicNames
 from pulsetrain.streams.errors import StreamError
 from pulsetrain.streams.faust_app import make_app
 from pulsetrain.streams.log_limits import RepeatFilter
 from pulsetrain.streams.settings import WorkerSettings
 from pulsetrain.streams.shutdown import arm_shutdown_deadline
-from pulsetrain.streams.topic_check import wait_for_topics
 
 STAGES = ("features", "detect", "learn")
 """Each is a module of `pulsetrain.streams.stages`, imported only by the worker that runs it."""
@@ -43,14 +42,15 @@ def run_stage(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topics
     Waits for the broker and for the topics first, with back-off and one sentence a try.
 
     Raises:
-        StreamError: the stage is unknown, or the topics don't fit.
+        StreamError: the stage is unknown.
+        TopicsError: the topics don't fit.
     """
     if stage not in STAGES:
         raise StreamError(f"there is no stage {stage!r}: choose from {', '.join(STAGES)}")
     _set_up_logging()
     signal.signal(signal.SIGTERM, _exit_before_start)
     wait_for_broker(kafka, _announce)
-    wait_for_topics(kafka, topics, partitions, _announce)
+    wait_for_topics(kafka, ALL_TOPICS, topics.prefix, partitions, _announce)
     app = make_app(stage, kafka, topics, partitions, declare_topics=settings.declare_topics)
     import_module(f"pulsetrain.streams.stages.{stage}").attach(app, kafka, topics, settings)
     loop = asyncio.new_event_loop()

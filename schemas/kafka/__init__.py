@@ -9,6 +9,7 @@ from pulsetrain.schemas.kafka.librdkafka import (
     producer_config,
 )
 from pulsetrain.schemas.kafka.settings import KafkaSettings, SettingsError
+from pulsetrain.schemas.kafka.topic_check import TopicsError, wait_for_topics
 from pulsetrain.schemas.kafka.waiting import BrokerUnavailableError, wait_for_broker
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "BrokerUnavailableError",
     "KafkaSettings",
     "SettingsError",
+    "TopicsError",
     "admin_config",
     "aiokafka_security",
     "checked_key",
     "consumer_config",
     "producer_config",
     "wait_for_broker",
+    "wait_for_topics",
 ]

@@ -32,7 +32,7 @@ def producer_config(settings: KafkaSettings, **overrides: Any) -> dict[str, Any]
             f"workers do: every producer uses {PARTITIONER}."
         )
     return {
-        **admin_config(settings),
+        **_common_config(settings),
         "partitioner": PARTITIONER,
         "enable.idempotence": True,
         "compression.type": "lz4",
@@ -49,7 +49,7 @@ def consumer_config(settings: KafkaSettings, group: str | None, **overrides: Any
         overrides: further librdkafka properties, which win.
     """
     return {
-        **admin_config(settings),
+        **_common_config(settings),
         # librdkafka wants a group id also from a consumer that never joins a group.
         "group.id": group or "pulsetrain-no-group",
         "enable.auto.commit": False,
@@ -59,13 +59,19 @@ def consumer_config(settings: KafkaSettings, group: str | None, **overrides: Any
 
 
 def admin_config(settings: KafkaSettings, **overrides: Any) -> dict[str, Any]:
-    """Configuration of an admin client: what every client has in common."""
-    return {
-        "bootstrap.servers": settings.bootstrap,
-        "logger": LIBRDKAFKA_LOG,
-        **settings.security,
-        **overrides,
-    }
+    """Configuration of an admin client, which never creates a topic by asking for it.
+
+    A broker that creates topics on demand would give it settings of its own: one partition, the wrong time stamps.
+
+    Args:
+        settings: where Kafka is.
+        overrides: further librdkafka properties, which win.
+    """
+    return {**_common_config(settings), "allow.auto.create.topics": False, **overrides}
+
+
+def _common_config(settings: KafkaSettings) -> dict[str, Any]:
+    return {"bootstrap.servers": settings.bootstrap, "logger": LIBRDKAFKA_LOG, **settings.security}
 
 
 def checked_key(key: str) -> bytes:

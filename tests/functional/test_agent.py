@@ -7,7 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from pulsetrain.agents.agent import run_agent
 from pulsetrain.agents.run_stats import RunStats
@@ -15,10 +17,11 @@ from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.cli.brokers.embedded import EMBEDDED_PARTITIONS, EmbeddedBroker
 from pulsetrain.schemas import catalogue
 from pulsetrain.schemas.json_record import decode_json
-from pulsetrain.schemas.kafka import KafkaSettings, consumer_config
+from pulsetrain.schemas.kafka import KafkaSettings, admin_config, consumer_config
 from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block
 from pulsetrain.schemas.status import Status, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
+from tests.processes import wait_until
 
 MS = 1_000_000
 INTERVAL_NS = 100 * MS
@@ -43,6 +46,7 @@ def running_agent(
 
 def test_blocks_of_this_machine_arrive_complete_and_in_order(broker: EmbeddedBroker, unique: str) -> None:
     kafka, topics = KafkaSettings(bootstrap=broker.bootstrap), TopicNames(unique)
+    broker.declare([topics.samples, topics.status])
     received = Received(kafka, topics)
     ended: list[RunStats] = []
     with running_agent(kafka, topics, ended):
@@ -137,6 +141,7 @@ def test_an_agent_whose_broker_is_gone_ends_in_time_and_accounts_for_every_messa
     with ExitStack() as agent:
         with EmbeddedBroker() as broker:
             kafka = KafkaSettings(bootstrap=broker.bootstrap)
+            broker.declare([topics.samples, topics.status])
             received = Received(kafka, topics)
             agent.enter_context(running_agent(kafka, topics, ended, flush_seconds=1.0))
             received.take_until(lambda: len(received.blocks) >= 1, "a block")
@@ -148,6 +153,27 @@ def test_an_agent_whose_broker_is_gone_ends_in_time_and_accounts_for_every_messa
     assert stats.sent >= received.count
     assert stats.sent + stats.failed + stats.dropped == stats.produced
     assert stats.failed + stats.dropped > 0
+
+
+def test_an_agent_waits_for_its_topics_and_never_creates_them(
+    broker: EmbeddedBroker, unique: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka, topics = KafkaSettings(bootstrap=broker.bootstrap), TopicNames(unique)
+    ended: list[RunStats] = []
+
+    def looks_in_vain() -> list[str]:
+        return [line for line in caplog.messages if "create the topics with `pulsetrain topics create`" in line]
+
+    with running_agent(kafka, topics, ended):
+        wait_until("two looks in vain", lambda: len(looks_in_vain()) >= 2, WAIT_SECONDS)
+        assert topics.samples in looks_in_vain()[0]
+        assert topics.status in looks_in_vain()[0]
+        assert not AdminClient(admin_config(kafka)).list_topics(timeout=10).topics
+        broker.declare([topics.samples, topics.status])
+        received = Received(kafka, topics)
+        received.take_until(lambda: len(received.blocks) >= 1, "a block after the topics were created")
+        received.close()
+    assert ended[0].failed == ended[0].dropped == 0
 
 
 def test_an_agent_that_finds_no_broker_waits_and_ends_when_told(unique: str) -> None:
