@@ -77,8 +77,9 @@ class NoModel:
 
 @dataclass(slots=True)
 class _Versions:
-    """What is held of one model. `named` are the versions that a pointer ever named."""
+    """What is held of one model. `named` are the versions that a pointer ever named, `highest` is of any record."""
 
+    highest: int = 0
     pointer: ModelPointer | None = None
     loaded: dict[int, LoadedModel] = field(default_factory=dict)
     rejected: dict[int, str] = field(default_factory=dict)
@@ -121,6 +122,8 @@ class ModelRegistry:
             return [RegistryEvent(RegistryChange.UNREADABLE, message)]
         if isinstance(record, ModelPointer):
             return self._take_pointer(record)
+        model = self._models.setdefault(record.name, _Versions())
+        model.highest = max(model.highest, record.version)
         events = []
         for outcome in self._assembler.add(record):
             if isinstance(outcome, RejectedRelease):
@@ -153,6 +156,14 @@ class ModelRegistry:
         usable = [version for version in model.loaded if version in model.named] if model else []
         return model.loaded[max(usable)] if model and usable else None
 
+    def highest_version(self, name: str) -> int:
+        """The highest version of which any record was read, also of a release that was cut short; 0 where none was.
+
+        Whoever publishes takes a higher one: chunks that were left behind would be mistaken for its own.
+        """
+        model = self._models.get(name)
+        return model.highest if model else 0
+
     def _take_pointer(self, pointer: ModelPointer) -> list[RegistryEvent]:
         name = pointer.name
         if not pointer.releases:
@@ -163,6 +174,7 @@ class ModelRegistry:
             return []
         model.pointer = pointer
         model.named.update(release.version for release in pointer.releases)
+        model.highest = max(model.highest, *model.named)
         newest = pointer.releases[-1]
         events = [
             RegistryEvent(

@@ -322,6 +322,23 @@ def warm_registry() -> ModelRegistry:
     return registry_with(1)
 
 
+def test_the_number_of_a_release_that_was_cut_short_counts_as_used() -> None:
+    registry = registry_with(1)
+    chunk, *_ = messages(release(7))
+    registry.apply(*chunk)
+
+    assert registry.highest_version("host") == 7
+    assert version_at(registry, 100) == 1
+
+
+def test_a_version_that_only_the_pointer_names_counts_as_used_and_nothing_does_where_there_is_nothing() -> None:
+    registry = ModelRegistry()
+    apply_all(registry, [message(pointer((4, 100)))])
+
+    assert registry.highest_version("host") == 4
+    assert registry.highest_version("gpu") == 0
+
+
 def test_versions_beyond_those_that_are_kept_are_forgotten() -> None:
     registry = ModelRegistry()
     effective: list[tuple[int, int]] = []
