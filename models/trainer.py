@@ -58,8 +58,8 @@ class Trainer:
 
     Args:
         settings: how models are learned.
-        clock: Unix time in nanoseconds; it dates releases and bounds event time, and decides nothing else than how
-            long labels wait for each other.
+        clock: Unix time in nanoseconds; it dates releases, bounds event time and the moment from which a version
+            scores, and decides nothing else than how long labels wait for each other.
 
     After a start, feed it the models topic, the anomalies, the features and the labels, each to its end and best in
     this order, before `due` is asked: a label needs its anomaly, and windows of anomalies are kept longer. One training
@@ -156,12 +156,17 @@ class Trainer:
     def activation(self, release: Release) -> Activation:
         """What to publish once a release's records are confirmed: it scores from a moment that no worker has reached.
 
+        That moment follows the newest window seen or, where that one lies ahead of the clock, the clock: one node
+        whose clock is minutes fast must not put the model off for all others. What remains: windows of such a node
+        that end after that moment may have been scored already, with the version before; the same holds where this
+        worker's clock is slow.
+
         Raises:
             ReleaseError: a newer version was published meanwhile.
         """
         name = release.manifest.name
         model = self._model(name)
-        effective_from_ns = self._event_time_ns + self._settings.activation_delay_ns
+        effective_from_ns = min(self._event_time_ns, self._clock()) + self._settings.activation_delay_ns
         pointer, expired = updated_pointer(name, model.pointer, release.manifest.version, effective_from_ns)
         manifests = [model.manifests[version] for version in expired if version in model.manifests]
         return Activation(pointer, tuple(key for manifest in manifests for key in tombstone_keys(manifest)))

@@ -530,6 +530,18 @@ def test_a_window_far_in_the_future_does_not_move_event_time() -> None:
     assert activation.pointer.releases[0].effective_from_ns == ns(610)
 
 
+def test_a_node_whose_clock_is_fast_does_not_put_a_version_off() -> None:
+    clock = Clock()
+    clock.now_ns = ns(600)
+    trainer = Trainer(SETTINGS, clock)
+    feed(trainer, windows(0, 600))
+
+    assert trainer.add_window(window(900, entity="node8/host"))
+    _, activation = publish(trainer)
+
+    assert activation.pointer.releases[0].effective_from_ns == ns(610)
+
+
 def test_windows_of_another_length_are_no_training_data() -> None:
     trainer = Trainer(SETTINGS, Clock())
 
