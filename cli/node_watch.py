@@ -1,7 +1,8 @@
 """Notices when a broker that runs in the foreground has ended."""
 
-import threading
+import time
 from collections.abc import Callable
+from typing import NoReturn
 
 from pulsetrain.cli.errors import CliError
 
@@ -10,21 +11,19 @@ WATCH_SECONDS = 10.0
 _FAILED_LOOKS = 2
 
 
-def wait_while_answering(
-    stop: threading.Event, problem: Callable[[], str | None], watch_seconds: float = WATCH_SECONDS
-) -> None:
-    """Return once `stop` is set.
+def wait_while_answering(problem: Callable[[], str | None], sleep: Callable[[float], object] = time.sleep) -> NoReturn:
+    """Ask a broker again and again whether all is well.
 
     Args:
-        stop: set by whoever wants the broker to end.
         problem: asks the broker; what is wrong with it, or None.
-        watch_seconds: distance of two looks.
+        sleep: called with the distance of two looks in seconds.
 
     Raises:
         CliError: the broker did not answer twice in a row.
     """
     failed = 0
-    while not stop.wait(watch_seconds):
+    while True:
+        sleep(WATCH_SECONDS)
         trouble = problem()
         failed = failed + 1 if trouble else 0
         if failed == _FAILED_LOOKS:

@@ -1,7 +1,10 @@
 """An orderly end on Ctrl-C and SIGTERM."""
 
 import signal
+import sys
 import threading
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def stop_on_signals() -> threading.Event:
@@ -15,3 +18,20 @@ def stop_on_signals() -> threading.Event:
     signal.signal(signal.SIGINT, set_once)
     signal.signal(signal.SIGTERM, set_once)
     return stop
+
+
+def exit_on_signals() -> None:
+    """The first SIGINT, SIGTERM or SIGHUP ends the process with code 0 through all its `with` blocks.
+
+    Those that follow are ignored, so that nothing interrupts the clean-up. One that the process was started to
+    ignore (`nohup`) stays ignored.
+    """
+
+    def leave(_number: int, _frame: object) -> None:
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        sys.exit(0)
+
+    for number in _ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, leave)

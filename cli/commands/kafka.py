@@ -28,12 +28,13 @@ def kafka(
     """
     from pulsetrain.cli.brokers.apache_kafka import ApacheKafka
     from pulsetrain.cli.node_watch import wait_while_answering
-    from pulsetrain.cli.stopping import stop_on_signals
+    from pulsetrain.cli.stopping import exit_on_signals
     from pulsetrain.cli.topics import create_topics
     from pulsetrain.schemas.kafka import KafkaSettings
     from pulsetrain.schemas.kafka.waiting import broker_problem
 
     settings = configuration(config, None, prefix, partitions)
+    exit_on_signals()
     with ApacheKafka(data_dir, port, announce=say) as node:
         own = KafkaSettings(bootstrap=node.bootstrap)
         outcomes = create_topics(own, settings.topics.prefix, settings.topics.partitions)
@@ -41,5 +42,7 @@ def kafka(
             if outcome.differences:
                 say(f"{outcome.name} differs: {'; '.join(outcome.differences)}.")
         say(f"Apache Kafka answers at {node.bootstrap} with {len(outcomes)} topics; Ctrl-C stops it.")
-        wait_while_answering(stop_on_signals(), lambda: broker_problem(own))
-        say("Stopping Apache Kafka.")
+        try:
+            wait_while_answering(lambda: broker_problem(own))
+        finally:
+            say("Stopping Apache Kafka.")

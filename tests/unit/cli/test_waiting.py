@@ -2,21 +2,22 @@
 
 import os
 import signal
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.extras import require_extra
 from pulsetrain.cli.node_watch import wait_while_answering
-from pulsetrain.cli.stopping import stop_on_signals
+from pulsetrain.cli.stopping import exit_on_signals, stop_on_signals
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture
 def handlers() -> Iterator[None]:
     """Gives the test process its own signal handlers back."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in ENDING}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -33,28 +34,57 @@ def test_the_first_signal_asks_for_an_orderly_end_and_the_second_does_not_wait(
     assert signal.getsignal(number) is default[number]
 
 
-def answers(*reports: str | None, then: threading.Event) -> Callable[[], str | None]:
-    """Gives the reports one after another; with the last one `then` is set."""
+@pytest.mark.parametrize("number", ENDING)
+def test_the_first_signal_leaves_through_the_clean_up_and_no_other_interrupts_it(
+    number: signal.Signals, handlers: None
+) -> None:
+    cleaned = []
+
+    def run() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            signal.pause()
+        finally:
+            for following in ENDING:
+                os.kill(os.getpid(), following)
+            cleaned.append(True)
+
+    exit_on_signals()
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 0
+    assert cleaned
+
+
+def test_a_signal_that_the_process_was_started_to_ignore_stays_ignored(handlers: None) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    exit_on_signals()
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+class EndOfTestError(Exception):
+    """Raised instead of a further look."""
+
+
+def watch(*reports: str | None) -> None:
+    """Look at a broker that gives the reports one after another."""
     left = list(reports)
 
-    def problem() -> str | None:
-        report = left.pop(0)
+    def sleep(_seconds: float) -> None:
         if not left:
-            then.set()
-        return report
+            raise EndOfTestError
 
-    return problem
+    wait_while_answering(lambda: left.pop(0), sleep)
 
 
 def test_a_broker_that_misses_one_look_goes_on() -> None:
-    stop = threading.Event()
-    wait_while_answering(stop, answers(None, "no answer", None, "no answer", None, then=stop), watch_seconds=0)
+    with pytest.raises(EndOfTestError):
+        watch(None, "no answer", None, "no answer", None)
 
 
 def test_a_broker_that_misses_two_looks_has_ended() -> None:
-    never = threading.Event()
     with pytest.raises(CliError, match="ended or hangs: connection refused"):
-        wait_while_answering(never, answers(None, "slow", "connection refused", None, then=never), watch_seconds=0)
+        watch(None, "slow", "connection refused", None)
 
 
 def test_a_missing_extra_is_named_with_the_way_to_install_it() -> None:
