@@ -12,6 +12,8 @@ help: ## list the targets
 
 # Everything is installed from pinned versions with hashes; the project itself is linked, not copied.
 $(INSTALLED): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Pulsetrain needs Python 3.11 or newer: name one, as in PYTHON=python3.12 make test.' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
