@@ -55,9 +55,11 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
     """Wait for Kafka and the two topics, then read and send until `stop` is set; afterwards nothing is pending.
 
     Raises:
+        AgentError: `proc_root` or `sys_root` is no folder.
         SettingsError: the Kafka settings can't work.
         TopicsError: a topic is set up so that its readers would go wrong.
     """
+    roots = _existing_roots(settings)
     stats = RunStats()
     try:
         wait_for_broker(kafka, _LOG.warning, sleep=_sleep_until(stop))
@@ -66,7 +68,6 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
         return stats
     publisher = Publisher(_open_producer(kafka), stats, int(settings.queue_mebibytes * _MEBIBYTE))
     reporter = Reporter(settings.node, topics.status, publisher, stats, settings.heartbeat_seconds, time.time_ns)
-    roots = Roots(Path(settings.proc_root), Path(settings.sys_root))
     collectors, unsupported = supported_collectors(all_collectors(roots, stats))
     try:
         runner = Runner(
@@ -130,6 +131,13 @@ class _KafkaOutlet:
     def tick_done(self, time_ns: int) -> None:
         self._reporter.beat(time_ns)
         self._publisher.poll()
+
+
+def _existing_roots(settings: AgentSettings) -> Roots:
+    for name, folder in (("proc_root", settings.proc_root), ("sys_root", settings.sys_root)):
+        if not Path(folder).is_dir():
+            raise AgentError(f"agent.{name} {folder!r} is no folder: name where it is mounted")
+    return Roots(Path(settings.proc_root), Path(settings.sys_root))
 
 
 def _open_producer(kafka: KafkaSettings) -> Callable[[Callable[[KafkaError], None]], Producer]:

@@ -1,11 +1,10 @@
 """Settings of the node agent; read once at the edge and passed down, never changed."""
 
 import socket
-from pathlib import Path
 
 import msgspec
 
-from pulsetrain.schemas.sample_block import MAX_LABELS, MAX_NAME_CHARACTERS
+from pulsetrain.schemas.identity import MAX_LABEL_CHARACTERS, MAX_LABELS
 
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 10, 60_000
 _MAX_BLOCK_SECONDS = 60.0
@@ -45,9 +44,6 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         _check_range("heartbeat_seconds", self.heartbeat_seconds, 1.0, 3600.0)
         _check_range("flush_seconds", self.flush_seconds, 0.0, 600.0)
         _check_range("queue_mebibytes", self.queue_mebibytes, 1.0, 1024.0)
-        for name in ("proc_root", "sys_root"):
-            if not Path(getattr(self, name)).is_dir():
-                raise ValueError(f"agent.{name} {getattr(self, name)!r} is no folder: name where it is mounted")
 
 
 def _check_node(node: str) -> None:
@@ -61,8 +57,10 @@ def _check_labels(labels: dict[str, str]) -> None:
     if len(labels) > MAX_LABELS:
         raise ValueError(f"agent.labels has {len(labels)} entries; at most {MAX_LABELS} are allowed")
     for key, value in labels.items():
-        if not key or max(len(key), len(value)) > MAX_NAME_CHARACTERS:
-            raise ValueError(f"agent.labels: {key!r} must have a name and at most {MAX_NAME_CHARACTERS} characters")
+        if not key or max(len(key), len(value)) > MAX_LABEL_CHARACTERS:
+            raise ValueError(
+                f"agent.labels: {key!r} must have a name, and name and value at most {MAX_LABEL_CHARACTERS} characters"
+            )
 
 
 def _check_range(name: str, value: float, smallest: float, largest: float) -> None:

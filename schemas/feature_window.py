@@ -7,9 +7,15 @@ from enum import StrEnum
 from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
 from pulsetrain.schemas.avro import AvroCodec
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
+from pulsetrain.schemas.identity import (
+    MAX_ENTITY_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    label_problem,
+    name_problem,
+    names_fit,
+)
 
 MAX_WINDOW_BYTES = 4_000_000
-MAX_NAME_CHARACTERS = 512
 
 
 class SampleCount(StrEnum):
@@ -134,15 +140,21 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
 
 def _problem(window: FeatureWindow) -> str | None:
     """The first rule that the window breaks, as a sentence."""
-    for name in ("node", "session", "entity"):
-        text = getattr(window, name)
-        if not text or len(text) > MAX_NAME_CHARACTERS:
-            return f"field {name} must have 1 to {MAX_NAME_CHARACTERS} characters"
+    problem = (
+        name_problem("node", window.node)
+        or name_problem("session", window.session)
+        or name_problem("entity", window.entity, MAX_ENTITY_CHARACTERS)
+        or label_problem(window.labels)
+    )
+    if problem:
+        return problem
     if not 0 <= window.start_ns < window.end_ns:
         return "a window must start at or after the Unix epoch and end after its start"
     metrics, features = len(window.metrics), len(window.features)
     if len(set(window.metrics)) != metrics or len(set(window.features)) != features:
         return "a metric or a feature is named twice"
+    if not names_fit(window.metrics) or not names_fit(window.features):
+        return f"a metric's or feature's name must have 1 to {MAX_NAME_CHARACTERS} characters"
     if window.values.shape != (metrics, features):
         return f"values have shape {window.values.shape} for {metrics} metrics of {features} features"
     if window.counts.shape != (metrics, len(SampleCount)):

@@ -8,12 +8,17 @@ import numpy as np
 from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
 from pulsetrain.schemas.avro import AvroCodec
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
+from pulsetrain.schemas.identity import (
+    MAX_ENTITY_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    label_problem,
+    name_problem,
+    names_fit,
+)
 
 MAX_BLOCK_BYTES = 1_000_000
 MAX_METRICS = 20_000
 MAX_TICKS = 100_000
-MAX_NAME_CHARACTERS = 512
-MAX_LABELS = 64
 MAX_SPAN_NS = 3600 * 1_000_000_000
 """Newest minus oldest tick of one block: bounds how many windows a single message can open."""
 
@@ -137,18 +142,21 @@ def decode_sample_block(message: bytes | None) -> SampleBlock:
 
 def _problem(block: SampleBlock) -> str | None:
     """The first rule that the block breaks, as a sentence."""
-    for name in ("node", "session", "collector", "entity"):
-        text = getattr(block, name)
-        if not text or len(text) > MAX_NAME_CHARACTERS:
-            return f"field {name} must have 1 to {MAX_NAME_CHARACTERS} characters"
+    problem = (
+        name_problem("node", block.node)
+        or name_problem("session", block.session)
+        or name_problem("collector", block.collector)
+        or name_problem("entity", block.entity, MAX_ENTITY_CHARACTERS)
+        or label_problem(block.labels)
+    )
+    if problem:
+        return problem
     if not 1 <= len(block.metrics) <= MAX_METRICS:
         return f"{len(block.metrics)} metrics; 1 to {MAX_METRICS} are allowed"
-    if not all(0 < len(metric) <= MAX_NAME_CHARACTERS for metric in block.metrics):
+    if not names_fit(block.metrics):
         return f"a metric name must have 1 to {MAX_NAME_CHARACTERS} characters"
     if len(set(block.metrics)) != len(block.metrics):
         return "a metric is named twice"
-    if len(block.labels) > MAX_LABELS:
-        return f"{len(block.labels)} labels; at most {MAX_LABELS} are allowed"
     ticks = block.ticks_ns
     if ticks.ndim != 1 or not 1 <= len(ticks) <= MAX_TICKS:
         return f"1 to {MAX_TICKS} ticks are allowed"

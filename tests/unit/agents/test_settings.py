@@ -1,12 +1,17 @@
 """Settings of the agent: defaults that work, and one clear sentence for what can't."""
 
 import socket
+import threading
 from typing import Any
 
 import msgspec
 import pytest
 
+from pulsetrain.agents.agent import run_agent
+from pulsetrain.agents.errors import AgentError
 from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.schemas.kafka import KafkaSettings
+from pulsetrain.schemas.topics import TopicNames
 
 
 def test_the_defaults_work_on_this_machine() -> None:
@@ -28,7 +33,7 @@ def test_the_defaults_work_on_this_machine() -> None:
         ({"heartbeat_seconds": 0.1}, "agent.heartbeat_seconds is 0.1"),
         ({"labels": {"": "x"}}, "agent.labels: '' must have a name"),
         ({"labels": {f"label{n}": "" for n in range(65)}}, "agent.labels has 65 entries; at most 64 are allowed"),
-        ({"proc_root": "/nowhere"}, "agent.proc_root '/nowhere' is no folder"),
+        ({"labels": {"job": "j" * 257}}, "agent.labels: 'job' must have a name, and name and value at most 256"),
     ],
 )
 def test_a_setting_that_cannot_work_is_named_with_what_it_may_be(wrong: dict[str, Any], sentence: str) -> None:
@@ -40,3 +45,14 @@ def test_a_setting_that_cannot_work_is_named_with_what_it_may_be(wrong: dict[str
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="intervall_ms"):
         msgspec.convert({"intervall_ms": 100}, AgentSettings)
+
+
+def test_folders_that_only_the_agent_needs_are_not_looked_for_by_other_commands() -> None:
+    assert AgentSettings(proc_root="/nowhere", sys_root="/nowhere").sys_root == "/nowhere"
+
+
+@pytest.mark.parametrize("name", ["proc_root", "sys_root"])
+def test_an_agent_without_its_folders_ends_before_it_waits_for_kafka(name: str) -> None:
+    nowhere: dict[str, Any] = {name: "/nowhere"}
+    with pytest.raises(AgentError, match=f"agent.{name} '/nowhere' is no folder: name where it is mounted"):
+        run_agent(AgentSettings(**nowhere), KafkaSettings(bootstrap="127.0.0.1:1"), TopicNames(), threading.Event())

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from pulsetrain.schemas.anomaly import Anomaly, AnomalyState, DataQuality, Evidence, Model, Vote, anomaly_id
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 from pulsetrain.schemas.feature_window import (
     CODEC,
@@ -17,6 +18,8 @@ from pulsetrain.schemas.feature_window import (
     decode_feature_window,
     encode_feature_window,
 )
+from pulsetrain.schemas.json_record import decode_json, encode_json
+from pulsetrain.schemas.times import utc_time
 
 COUNTS = np.arange(14, dtype=np.int64).reshape(2, 7)
 
@@ -82,7 +85,13 @@ def test_what_is_encoded_is_decoded_bit_for_bit(sent: FeatureWindow) -> None:
         ({"node": ""}, "node must have"),
         ({"session": ""}, "session must have"),
         ({"entity": ""}, "entity must have"),
-        ({"entity": "e" * 513}, "entity must have"),
+        ({"entity": "e" * 461}, "entity must have 1 to 460"),
+        ({"labels": {str(i): "" for i in range(65)}}, "65 labels"),
+        ({"labels": {"k" * 257: ""}}, "more than 256"),
+        ({"labels": {"k": "v" * 257}}, "label 'k' has more than 256"),
+        ({"metrics": ("load", "m" * 513)}, "name must have 1 to 512"),
+        ({"metrics": ("load", "")}, "name must have 1 to 512"),
+        ({"features": ("mean", "median", "f" * 513)}, "name must have 1 to 512"),
         ({"start_ns": -1}, "must start at or after the Unix epoch"),
         ({"end_ns": 0}, "end after its start"),
         ({"metrics": ("v", "v")}, "named twice"),
@@ -117,3 +126,45 @@ def test_arrays_that_do_not_fill_their_shape_are_invalid(changes: dict[str, Any]
 def test_counts_under_other_names_are_invalid_rather_than_misread() -> None:
     with pytest.raises(DecodeError, match="counts named"):
         decode_feature_window(raw(count_names=["measured", "expected", *list(SampleCount)[2:]]))
+
+
+@pytest.mark.parametrize("widest", ["\x00", "\N{PILE OF POO}", '"', "x"])
+def test_an_anomaly_of_the_largest_window_is_a_valid_one(widest: str) -> None:
+    labels = {f"{i:02}" + widest * 254: widest * 256 for i in range(64)}
+    metrics = tuple(f"{i}" + widest * 511 for i in range(5))
+    largest = decode_feature_window(
+        encode_feature_window(
+            window(
+                node=widest * 512,
+                entity=widest * 460,
+                labels=labels,
+                metrics=metrics,
+                features=(widest * 512,),
+                values=np.zeros((5, 1)),
+                counts=np.zeros((5, 7), dtype=np.int64),
+            )
+        )
+    )
+    end = utc_time(largest.end_ns)
+    anomaly = Anomaly(
+        id=anomaly_id(largest.entity, largest.end_ns, "detect"),
+        revision=2**63 - 1,
+        state=AnomalyState.OPEN,
+        stage="detect",
+        entity=largest.entity,
+        node=largest.node,
+        labels=dict(largest.labels),
+        first_window_end=end,
+        window_start=utc_time(largest.start_ns),
+        window_end=end,
+        flagged_windows=2**63 - 1,
+        score=-1.2345678901234567e-300,
+        votes=[Vote(detector="d" * 512, score=1e-300, threshold=1e-300, flagged=True)] * 3,
+        evidence=[
+            Evidence(metric=m, feature=largest.features[0], value=1e-300, expected=1e-300, deviation_sigma=1e-300)
+            for m in largest.metrics
+        ],
+        model=Model(name="host", version=2**63 - 1),
+        data_quality=DataQuality(missing=0.1, filled=0.1, late=0.1, out_of_order=0.1, invalid=0.1, imputed_columns=1),
+    )
+    assert decode_json(encode_json(anomaly), Anomaly) == anomaly

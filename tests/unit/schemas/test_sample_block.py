@@ -94,7 +94,10 @@ def test_decoded_arrays_cannot_be_written_to() -> None:
     ("changes", "reason"),
     [
         ({"node": ""}, "node must have 1 to 512"),
-        ({"entity": "e" * 513}, "entity must have 1 to 512"),
+        ({"node": "n" * 513}, "node must have 1 to 512"),
+        ({"entity": "e" * 461}, "entity must have 1 to 460"),
+        ({"labels": {"k" * 257: ""}}, "more than 256"),
+        ({"labels": {"k": "v" * 257}}, "label 'k' has more than 256"),
         ({"session": ""}, "session must have"),
         ({"collector": ""}, "collector must have"),
         ({"metrics": (), "values": np.empty((2, 0))}, "0 metrics"),
