@@ -128,6 +128,10 @@ class LabelBook:
                 self._restored[episode.id] = episode
             self.add(episode.label)
 
+    def holding(self, anomaly_id: str) -> Label | None:
+        """The label that holds for an anomaly or a missed fault; None where there is none."""
+        return self._labels.get(anomaly_id)
+
     def episodes(self) -> tuple[LabelledEpisode, ...]:
         """All labels with their times, the oldest label first."""
         labels = sorted(self._labels.values(), key=_precedence)

@@ -111,6 +111,10 @@ class Trainer:
                 self._model(kind).observe_label(self._clock())
         return outcome
 
+    def holding_label(self, anomaly_id: str) -> Label | None:
+        """The label that holds for an anomaly or a missed fault, e.g. instead of one that is outdated."""
+        return self._book.holding(anomaly_id)
+
     def observe_version(self, name: str, version: int) -> None:
         """Takes note of a version on the models topic, so that its number is not used again."""
         self._model(name).observe_version(version)

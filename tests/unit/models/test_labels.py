@@ -79,7 +79,10 @@ def test_a_label_with_an_older_time_never_overrides_a_newer_one() -> None:
     book = book_with_anomaly()
     book.add(label(LabelVerdict.FALSE_POSITIVE, minutes=10))
 
+    assert book.holding(label().anomaly_id) == label(LabelVerdict.FALSE_POSITIVE, minutes=10)
     assert book.add(label(LabelVerdict.TRUE_POSITIVE, minutes=5)) is LabelOutcome.OUTDATED
+    assert book.holding(label().anomaly_id) == label(LabelVerdict.FALSE_POSITIVE, minutes=10)
+    assert book.holding("another") is None
     assert book.episodes()[0].label.verdict is LabelVerdict.FALSE_POSITIVE
 
 

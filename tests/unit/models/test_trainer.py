@@ -256,6 +256,7 @@ def test_a_label_delivered_twice_and_an_older_contrary_one_give_one_training_aft
     clock.advance(60)
 
     assert outcomes == [LabelOutcome.ACCEPTED, LabelOutcome.REPEATED, LabelOutcome.OUTDATED]
+    assert trainer.holding_label(label(1000).anomaly_id) == label(1000, minute=10)
     assert flagged(release, windows(2000, 2050, BENIGN_JOB)) == [False] * 11
     assert trainer.due() is None
 
