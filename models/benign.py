@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsetrain.models.columns import split_column
 from pulsetrain.models.detectors import Ensemble
 from pulsetrain.models.preparation import BoolArray
 from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.schemas.columns import split_column
 
 MAX_PROFILES = 16
 """Two each of up to eight kinds of benign window: one in full, one for where it starts and ends."""

@@ -10,7 +10,7 @@ import numpy as np
 from pulsetrain.models.errors import DegenerateTrainingSetError
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.catalogue import JudgedBy, find
-from pulsetrain.schemas.columns import kind_metric
+from pulsetrain.schemas.columns import split_column
 
 DEFAULT_MAX_COLUMNS = 128
 """Mahalanobis costs columns squared per row: 128 of them are 131 kB and a few microseconds."""
@@ -52,7 +52,9 @@ LEVEL_FREE_CALCULATORS = frozenset(
         "kurtosis",
     }
 )
-"""Calculators whose value is the same when a constant is added to all samples."""
+"""Calculators whose value is the same when a constant is added to all samples, but for `LEVEL_FEATURES`."""
+
+LEVEL_FEATURES = frozenset({'linear_trend__attr_"intercept"'})
 
 
 class DropReason(StrEnum):
@@ -82,19 +84,13 @@ class ColumnReport:
     dropped: tuple[DroppedColumn, ...]
 
 
-def split_column(name: str) -> tuple[str, str]:
-    """Metric and feature of a tsfresh column name `<metric>__<feature>`."""
-    kind, _, feature = name.partition("__")
-    return kind_metric(kind), feature
-
-
 def choose_columns(rows: FloatArray, names: Sequence[str], max_columns: int = DEFAULT_MAX_COLUMNS) -> ColumnReport:
     """Choose the columns of a model from training rows of shape (windows, names), NaN where missing.
 
-    The catalogue says of a metric whether its level, only its change, or nothing of it is judged. A column must be
-    finite in `MIN_PRESENT_SHARE` of the rows, vary by more than rounding, and correlate
-    by less than `MAX_CORRELATION` with each one chosen before it. All metrics give their most preferred
-    feature before any gives a second one.
+    The catalogue says of a metric whether its level, only its change, or nothing of it is judged; nothing is judged
+    of a name that names no feature of a metric. A column must be finite in `MIN_PRESENT_SHARE` of the rows, vary by
+    more than rounding, and correlate by less than `MAX_CORRELATION` with each one chosen before it. All metrics give
+    their most preferred feature before any gives a second one.
 
     Raises:
         DegenerateTrainingSetError: no column is left.
@@ -137,11 +133,16 @@ def choose_columns(rows: FloatArray, names: Sequence[str], max_columns: int = DE
 
 
 def _is_judged(name: str) -> bool:
-    metric, feature = split_column(name)
+    try:
+        metric, feature = split_column(name)
+    except ValueError:
+        return False
     entry = find(metric)
     if entry is None or entry.judged_by is JudgedBy.LEVEL:
         return True
-    return entry.judged_by is JudgedBy.CHANGE and feature.partition("__")[0] in LEVEL_FREE_CALCULATORS
+    if entry.judged_by is not JudgedBy.CHANGE or feature in LEVEL_FEATURES:
+        return False
+    return feature.partition("__")[0] in LEVEL_FREE_CALCULATORS
 
 
 def _round_robin(candidates: Sequence[int], names: Sequence[str]) -> list[int]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsetrain.models.columns import split_column
 from pulsetrain.models.forest import Float32Array
 from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.schemas.columns import split_column
 
 DEFAULT_METRICS = 5
 

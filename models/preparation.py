@@ -20,7 +20,6 @@ class NotScored(StrEnum):
     """Why a window has no score."""
 
     TOO_MUCH_MISSING = "too_much_missing"
-    NO_MODEL = "no_model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,6 @@ class Assembled:
     imputed: BoolArray
     missing_share: FloatArray
     scorable: BoolArray
-
-    def imputed_columns(self, window: int) -> tuple[str, ...]:
-        """Names of the columns that were imputed in one window."""
-        return tuple(self.columns[j] for j in np.flatnonzero(self.imputed[window]))
 
     def not_scored(self, window: int) -> NotScored | None:
         """Why one window must not be scored; None where it may be."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsetrain.models.columns import DropReason, choose_columns, split_column
+from pulsetrain.models.columns import DropReason, choose_columns
 from pulsetrain.models.errors import DegenerateTrainingSetError
 from pulsetrain.schemas.arrays import FloatArray
 
@@ -16,8 +16,12 @@ def _reasons(rows: FloatArray, names: list[str], limit: int = 128) -> dict[str, 
     return {column.name: column.reason for column in choose_columns(rows, names, limit).dropped}
 
 
-def test_a_column_name_is_split_at_its_first_double_underscore() -> None:
-    assert split_column("cpu.user__autocorrelation__lag_1") == ("cpu.user", "autocorrelation__lag_1")
+def test_a_name_without_metric_or_feature_is_no_column_and_no_error() -> None:
+    rows = RANDOM.normal(size=(100, 4))
+
+    assert _reasons(rows, ["load__mean", "__mean", "load__", "load"]) == dict.fromkeys(
+        ["__mean", "load__", "load"], DropReason.NOT_JUDGED
+    )
 
 
 def test_a_steady_temperature_is_degenerate_although_rounding_gives_it_a_deviation() -> None:

@@ -5,7 +5,13 @@ import numpy as np
 from pulsetrain.models.columns import DropReason, choose_columns
 from pulsetrain.schemas.columns import column_names
 
-FEATURES = ("mean", "standard_deviation", "maximum", 'linear_trend__attr_"slope"')
+FEATURES = (
+    "mean",
+    "standard_deviation",
+    "maximum",
+    'linear_trend__attr_"slope"',
+    'linear_trend__attr_"intercept"',
+)
 
 
 def _reasons(metric: str) -> dict[str, DropReason]:
@@ -19,6 +25,7 @@ def test_of_a_page_cache_only_the_features_that_a_constant_does_not_change_are_j
     assert _reasons("system.memory.usage{system.memory.state=cached}") == {
         "mean": DropReason.NOT_JUDGED,
         "maximum": DropReason.NOT_JUDGED,
+        'linear_trend__attr_"intercept"': DropReason.NOT_JUDGED,
     }
 
 
