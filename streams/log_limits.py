@@ -5,9 +5,11 @@ While a broker is away, aiokafka and Faust log some 90 lines a second.
 
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 
 REPEAT_SECONDS = 30.0
+REMEMBERED_MESSAGES = 1000
 
 
 class RepeatFilter(logging.Filter):
@@ -17,7 +19,7 @@ class RepeatFilter(logging.Filter):
         super().__init__()
         self._repeat_seconds = repeat_seconds
         self._clock = clock
-        self._seen: dict[tuple[str, str], tuple[float, int]] = {}
+        self._seen: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
@@ -29,6 +31,9 @@ class RepeatFilter(logging.Filter):
             self._seen[key] = (since, left_out + 1)
             return False
         self._seen[key] = (now, 0)
+        self._seen.move_to_end(key)
+        if len(self._seen) > REMEMBERED_MESSAGES:
+            self._seen.popitem(last=False)
         if left_out:
             record.msg = f"{record.getMessage()} ({left_out} more like it in the last {now - since:.0f} s)"
             record.args = ()

@@ -39,17 +39,14 @@ class ModelFeed:
         await self._reader.caught_up.wait()
 
     async def run(self) -> None:
-        """Reads until cancelled."""
-        reading = asyncio.create_task(self._reader.run())
-        try:
+        """Reads until cancelled; whatever ends the reader ends this too."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._reader.run())
             while True:
                 event = await self._events.get()
                 kind, severity = _STATUS[event.change]
-                await self._outbox.status(
-                    kind, severity, event.message, details={"model": event.name, "version": event.version}
-                )
-        finally:
-            reading.cancel()
+                details = {"model": event.name, "version": event.version}
+                await self._outbox.status(kind, severity, event.message, details=details)
 
     def _apply(self, record: ConsumerRecord) -> None:
         for event in self.registry.apply(record.key, record.value, self._test_rows):

@@ -10,10 +10,11 @@ from pulsetrain.schemas.columns import column_names
 from pulsetrain.schemas.feature_window import FeatureWindow
 
 KEPT_WINDOWS = 64
+KEPT_KINDS = 32
 
 
 class RecentWindows:
-    """Keeps the last `KEPT_WINDOWS` windows a kind."""
+    """Keeps the last `KEPT_WINDOWS` windows of each of the first `KEPT_KINDS` kinds."""
 
     def __init__(self) -> None:
         self._kept: defaultdict[str, deque[tuple[tuple[str, ...], FloatArray]]] = defaultdict(
@@ -22,8 +23,11 @@ class RecentWindows:
 
     def add(self, window: FeatureWindow) -> None:
         """Takes the newest window; its values are copied out of the message that they came in."""
+        kind = entity_kind(window.entity)
+        if kind not in self._kept and len(self._kept) >= KEPT_KINDS:
+            return
         names = column_names(window.metrics, window.features)
-        self._kept[entity_kind(window.entity)].append((names, np.array(window.values).reshape(-1)))
+        self._kept[kind].append((names, np.array(window.values).reshape(-1)))
 
     def rows(self, kind: str, columns: tuple[str, ...]) -> FloatArray | None:
         """Windows of a kind as rows (windows, columns), NaN where a column is absent; None where there are none."""

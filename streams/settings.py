@@ -1,10 +1,19 @@
 """Settings of the stream workers; read once from the configuration and passed down, never changed."""
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 NS = 1_000_000_000
+
+
+def _check_positive(section: str, settings: msgspec.Struct, names: Iterable[str]) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{section}.{name} must be greater than 0 and finite")
 
 
 class WindowSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,9 +35,7 @@ class WindowSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     fill_limit_intervals: float = 5.0
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if getattr(self, name) <= 0:
-                raise ValueError(f"windows.{name} must be greater than 0")
+        _check_positive("windows", self, self.__struct_fields__)
         if self.hop_seconds > self.length_seconds:
             raise ValueError("windows.hop_seconds must not be greater than windows.length_seconds")
         if self.grid_tolerance_ms >= 1000 * self.hop_seconds / 2:
@@ -52,9 +59,7 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     activation_delay_seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if getattr(self, name) <= 0:
-                raise ValueError(f"learn.{name} must be greater than 0")
+        _check_positive("learn", self, self.__struct_fields__)
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,3 +75,6 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     heartbeat_seconds: float = 10.0
     shutdown_seconds: float = 12.0
     declare_topics: bool = True
+
+    def __post_init__(self) -> None:
+        _check_positive("worker", self, ("heartbeat_seconds", "shutdown_seconds"))

@@ -5,6 +5,7 @@ import logging
 import time
 from functools import partial
 
+from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
 from pulsetrain.models.registry import ModelRegistry
@@ -50,8 +51,8 @@ class TrainingSession:
         self._outbox = outbox
         self._registry = ModelRegistry()
         self._past_labels: list[Label] = []
-        self._kinds: set[str] = set()
-        self._caught_up = asyncio.Event()
+        self._decided = asyncio.Event()
+        self._is_current = False
         reader = partial(LogReader, kafka)
         self._first_readers = [
             reader([topics.models], self._take_model),
@@ -64,31 +65,35 @@ class TrainingSession:
         )
 
     async def run(self) -> None:
-        """Reads and trains until cancelled."""
-        reading = [asyncio.create_task(reader.run()) for reader in self._first_readers]
+        """Reads and trains until cancelled; whatever ends one of the readers ends the session."""
         try:
-            for reader in self._first_readers:
-                await reader.caught_up.wait()
-            for label in self._past_labels:
-                self.trainer.add_label(label)
-            self._past_labels.clear()
-            reading.append(asyncio.create_task(self._window_reader.run()))
-            await self._window_reader.caught_up.wait()
-            self._caught_up.set()
-            while True:
-                await self._train_if_due()
-                await asyncio.sleep(_LOOK_SECONDS)
+            async with asyncio.TaskGroup() as tasks:
+                for reader in self._first_readers:
+                    tasks.create_task(reader.run())
+                for reader in self._first_readers:
+                    await reader.caught_up.wait()
+                for label in self._past_labels:
+                    self.trainer.add_label(label)
+                self._past_labels.clear()
+                tasks.create_task(self._window_reader.run())
+                await self._window_reader.caught_up.wait()
+                self._is_current = True
+                self._decided.set()
+                while True:
+                    await self._train_if_due()
+                    await asyncio.sleep(_LOOK_SECONDS)
         finally:
-            for task in reading:
-                task.cancel()
+            self._is_current = False
+            self._decided.set()
 
-    async def caught_up(self) -> None:
-        """Returns once everything that was on the topics at the start is known."""
-        await self._caught_up.wait()
+    async def caught_up(self) -> bool:
+        """True once everything that was on the topics at the start is known; false where the session has ended."""
+        await self._decided.wait()
+        return self._is_current
 
     def progress(self) -> str:
         """How far the warm-up of each model is, as a sentence."""
-        if not self._caught_up.is_set():
+        if not self._is_current:
             return "training here: reading the topics"
         shares = [f"{kind} {self.trainer.warm_up_share(kind):.0%}" for kind in self.trainer.kinds]
         return f"training here; warm-up: {', '.join(shares) or 'no windows yet'}"
@@ -111,9 +116,9 @@ class TrainingSession:
             await self._outbox.status(
                 StatusEvent.TRAINING_REFUSED, Severity.WARNING, str(error), details={"model": task.name}
             )
-        except BaseException:
+        except (KafkaError, OSError) as error:
             self.trainer.abandoned()
-            raise
+            _log.warning("publishing a version of model %s: %r; it is trained again", task.name, error)
 
     async def _publish(self, trained: Trained) -> None:
         """Chunks and manifest, then the pointer once they are confirmed, then the tombstones."""
@@ -169,7 +174,7 @@ class TrainingSession:
         self.trainer.observe_anomaly(anomaly)
 
     def _take_past_label(self, record: ConsumerRecord) -> None:
-        if self._caught_up.is_set() or record.value is None:
+        if self._is_current or record.value is None:
             return
         try:
             self._past_labels.append(decode_json(record.value, Label))

@@ -51,6 +51,14 @@ class PulsetrainProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
+    def pause(self) -> None:
+        """SIGSTOP: the process stands still."""
+        self._running().send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT: it goes on."""
+        self._running().send_signal(signal.SIGCONT)
+
     def terminate(self) -> None:
         """SIGTERM to the process alone."""
         self._running().send_signal(signal.SIGTERM)

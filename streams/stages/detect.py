@@ -24,11 +24,13 @@ from pulsetrain.streams.outbox import Outbox
 from pulsetrain.streams.recent_windows import RecentWindows
 from pulsetrain.streams.scoring import WindowScorer
 from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.shutdown import stop_after_failure
 from pulsetrain.streams.verdicts import Judgement, is_repeated, judge
 
 STAGE = "detect"
 
 _CACHED_SCORERS = 32
+_REMEMBERED_ENTITIES = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -36,8 +38,10 @@ _log = logging.getLogger(__name__)
 class DetectStage:
     """Scores every window with the version that is effective at its end."""
 
-    def __init__(self, app: faust.App, kafka: KafkaSettings, topics: TopicNames) -> None:
+    def __init__(self, app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
+        self._app = app
         self._topics = topics
+        self._settings = settings
         self._outbox = Outbox(app, topics, STAGE)
         self._recent = RecentWindows()
         self._models = ModelFeed(kafka, topics, self._outbox, self._recent.rows)
@@ -53,8 +57,11 @@ class DetectStage:
             await self._take(event)
 
     async def read_models(self) -> None:
-        """Follows the models topic for as long as the worker runs."""
-        await self._models.run()
+        """Follows the models topic for as long as the worker runs; a worker without models stops."""
+        try:
+            await self._models.run()
+        except Exception as error:
+            stop_after_failure(self._app, self._settings.shutdown_seconds, error)
 
     async def heartbeat(self) -> None:
         """Reports how many windows were scored and what came of them."""
@@ -122,6 +129,8 @@ class DetectStage:
         """Says once an entity why its windows have no verdict, and again when the reason changes."""
         kind = reason.partition(":")[0]
         if self._not_scored.get(window.entity) != kind:
+            if len(self._not_scored) >= _REMEMBERED_ENTITIES:
+                self._not_scored.clear()
             self._not_scored[window.entity] = kind
             await self._outbox.status(
                 StatusEvent.NOT_SCORED, Severity.WARNING, f"not scored: {reason}", entity=window.entity
@@ -130,7 +139,7 @@ class DetectStage:
 
 def attach(app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
     """Adds the stage's agent, table, task and timer to the app."""
-    stage = DetectStage(app, kafka, topics)
+    stage = DetectStage(app, kafka, topics, settings)
     features = app.topic(
         topics.features, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw"
     )

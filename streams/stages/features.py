@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import faust
+from aiokafka.errors import KafkaError
 from faust.types import TP, EventT, Message, StreamT
 
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure
@@ -27,12 +28,15 @@ from pulsetrain.streams.ordered_acks import OrderedAcks
 from pulsetrain.streams.outbox import Confirmation, Outbox
 from pulsetrain.streams.recall import records_before
 from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.shutdown import stop_after_failure
 from pulsetrain.streams.windows import ClosedWindow, Step, WindowEngine
 
 STAGE = "features"
 
 _MILLISECOND_NS = 1_000_000
 _SHOWN_NAMES = 10
+_END_OFFSET_SECONDS = 5.0
+_RECALL_RETRY_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +68,7 @@ class FeaturesStage:
         )
         self._outbox = Outbox(app, topics, STAGE)
         self._partitions: dict[TP, _Partition] = {}
+        self._assignments = 0
         self._past_counts = dict.fromkeys(("received", "used", "late", "duplicate", "invalid", "quarantined"), 0)
         self._dead_lettered = 0
         self._windows_sent = 0
@@ -72,7 +77,11 @@ class FeaturesStage:
     async def consume(self, stream: StreamT[Any]) -> None:
         """Takes the samples topic message by message; never acknowledges out of order."""
         async for event in cast(faust.Stream[bytes], stream).noack().events():
-            await self._take(event)
+            try:
+                await self._take(event)
+            except Exception as error:  # the engine has moved on: nothing after this may be acknowledged
+                self._stop_worker(error)
+                return
 
     async def on_revoked(self) -> None:
         """Forgets everything: whatever was held is delivered again, to this worker or to another."""
@@ -80,13 +89,33 @@ class FeaturesStage:
             partition.acks.close()
             self._count(self._past_counts, partition.engine)
         self._partitions.clear()
+        self._assignments += 1
 
     async def close_idle_windows(self) -> None:
         """Closes the windows of silent nodes in the partitions that have been read to their end."""
         for tp, partition in list(self._partitions.items()):
             async with partition.lock:
-                if partition.next_offset >= (self._app.consumer.highwater(tp) or 0):
-                    await self._emit(partition, partition.engine.advance(time.time_ns()), [])
+                now_ns = time.time_ns()
+                if self._partitions.get(tp) is not partition or not partition.engine.is_idle_due(now_ns):
+                    continue
+                if await self._end_offset(tp) != partition.next_offset or self._partitions.get(tp) is not partition:
+                    continue
+                try:
+                    await self._emit(partition, partition.engine.advance(now_ns), [])
+                except Exception as error:
+                    self._stop_worker(error)
+
+    async def _end_offset(self, tp: TP) -> int | None:
+        """The end of a partition as the broker has it now; None while it does not answer.
+
+        The high-water mark of the last fetch would not do: during an outage blocks are waiting beyond it.
+        """
+        try:
+            ends = await asyncio.wait_for(self._app.consumer.highwaters(tp), _END_OFFSET_SECONDS)
+        except (KafkaError, OSError, TimeoutError, AssertionError) as error:
+            _log.warning("the end of %s[%d] is not known: %r", tp.topic, tp.partition, error)
+            return None
+        return next(iter(ends.values()), None)
 
     async def heartbeat(self) -> None:
         """Reports what came in and what became of it, per sample."""
@@ -129,6 +158,8 @@ class FeaturesStage:
     async def _take(self, event: EventT[bytes]) -> None:
         message = event.message
         partition = self._partitions.get(message.tp) or await self._begin(message)
+        if partition is None:
+            return
         async with partition.lock:
             partition.acks.hold(event)
             confirmations: list[Confirmation] = []
@@ -167,24 +198,36 @@ class FeaturesStage:
     def _extract(self, closed: ClosedWindow) -> list[FeatureWindow]:
         return feature_windows(closed, self._feature_set, self._settings.windows)
 
-    async def _begin(self, message: Message) -> _Partition:
-        """Starts with the first message of an assignment: recalls what other workers read shortly before it."""
+    async def _begin(self, message: Message) -> _Partition | None:
+        """Starts with the first message of an assignment: recalls what other workers read shortly before it.
+
+        None where the assignment ended meanwhile: the message is delivered again to whoever has the partition.
+        """
+        assignment = self._assignments
+        while assignment == self._assignments:
+            try:
+                engine = await self._recalled_engine(message)
+            except (KafkaError, OSError) as error:
+                _log.warning("recalling %s[%d]: %r; trying again", message.topic, message.partition, error)
+                await asyncio.sleep(_RECALL_RETRY_SECONDS)
+                continue
+            if assignment == self._assignments:
+                partition = self._partitions[message.tp] = _Partition(engine, OrderedAcks(self._stop_worker))
+                return partition
+        return None
+
+    async def _recalled_engine(self, message: Message) -> WindowEngine:
         engine = WindowEngine(self._settings.windows)
-        partition = self._partitions[message.tp] = _Partition(engine, OrderedAcks(self._stop_worker))
         since_ms = _milliseconds(message) - engine.recall_ns // _MILLISECOND_NS
         async for record in records_before(self._kafka, message.topic, message.partition, message.offset, since_ms):
-            with suppress(DecodeError):  # its dead letter was sent by the worker that read it
+            with suppress(Exception):  # whoever read it first has sent its dead letter
                 engine.recall(decode_sample_block(record.value), record.timestamp * _MILLISECOND_NS)
-        return partition
+        return engine
 
     def _stop_worker(self, failure: BaseException) -> None:
-        _log.critical(
-            "a feature window could not be delivered (%s: %s): this worker stops, and the samples since the last "
-            "commit are read again",
-            type(failure).__name__,
-            failure,
-        )
-        self._app.add_future(self._app.crash(failure))
+        for partition in self._partitions.values():
+            partition.acks.close()
+        stop_after_failure(self._app, self._settings.shutdown_seconds, failure)
 
 
 def _milliseconds(message: Message) -> int:

@@ -5,7 +5,6 @@ owner reads them and goes on: models, anomalies and labels wholly, windows of th
 """
 
 import asyncio
-import logging
 import time
 from typing import Any
 
@@ -21,22 +20,22 @@ from pulsetrain.schemas.status import Severity, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.outbox import Outbox
 from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.shutdown import stop_after_failure
 from pulsetrain.streams.training import TrainingSession
 
 STAGE = "learn"
 
 UNKNOWN_ANOMALY_SECONDS = 10.0
-"""How long after its arrival a label waits for its anomaly: the two travel on different topics."""
+"""How long a label waits for its anomaly: the two travel on different topics."""
 
 _RETRY_SECONDS = 0.5
-
-_log = logging.getLogger(__name__)
 
 
 class LearnStage:
     """Trains while it owns a partition of the labels topic."""
 
     def __init__(self, app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:
+        self._app = app
         self._kafka = kafka
         self._topics = topics
         self._settings = settings
@@ -50,7 +49,7 @@ class LearnStage:
         if self._training is None and any(tp.topic == self._topics.labels for tp in assigned):
             self._session = TrainingSession(self._kafka, self._topics, self._settings, self._outbox)
             self._training = asyncio.create_task(self._session.run())
-            self._training.add_done_callback(_log_failure)
+            self._training.add_done_callback(self._stop_if_failed)
             self._owns_labels.set()
 
     async def on_revoked(self) -> None:
@@ -68,7 +67,7 @@ class LearnStage:
     async def heartbeat(self) -> None:
         """Reports whether this worker trains, and how far it is."""
         session = self._session
-        text = session.progress() if session else "standing by: another worker trains"
+        text = session.progress() if session else "standing by: the labels are not assigned to this worker"
         await self._outbox.status(StatusEvent.HEARTBEAT, Severity.INFO, text)
 
     async def _take(self, event: EventT[bytes]) -> None:
@@ -76,7 +75,7 @@ class LearnStage:
             if event.message.value is None:
                 return  # a tombstone: the label was withdrawn from the compacted topic
             label = decode_json(event.message.value, Label)
-            await self._learn(label, event.message.timestamp)
+            await self._learn(label)
         except DecodeError as error:
             await (await self._outbox.dead_letter(event.message, str(error)))
             await self._outbox.status(
@@ -85,30 +84,38 @@ class LearnStage:
                 f"label at {event.message.topic}[{event.message.partition}] offset {event.message.offset}: {error}",
             )
 
-    async def _learn(self, label: Label, arrived_seconds: float) -> None:
+    async def _learn(self, label: Label) -> None:
+        """Gives the label to the trainer of the moment, which may be another one after a rebalance.
+
+        Raises:
+            DecodeError: no anomaly of that id has come for a while.
+        """
+        give_up = time.monotonic() + UNKNOWN_ANOMALY_SECONDS
         while True:
             await self._owns_labels.wait()
             session = self._session
-            if session is None:
+            if session is None or not await session.caught_up():
+                await asyncio.sleep(_RETRY_SECONDS)
                 continue
-            await session.caught_up()
             outcome = session.trainer.add_label(label)
             if outcome is not LabelOutcome.UNKNOWN_ANOMALY:
                 break
-            if time.time() - arrived_seconds > UNKNOWN_ANOMALY_SECONDS:
+            if time.monotonic() > give_up:
                 raise DecodeError(DecodeFailure.INVALID, f"{outcome.value} {label.anomaly_id}")
             await asyncio.sleep(_RETRY_SECONDS)
+        said = f"{label.by} says {label.verdict.value} of {label.anomaly_id}"
         if outcome is LabelOutcome.ACCEPTED:
-            await self._outbox.status(
-                StatusEvent.LABEL_ACCEPTED,
-                Severity.INFO,
-                f"{label.by} says {label.verdict.value} of {label.anomaly_id}",
+            await self._outbox.status(StatusEvent.LABEL_ACCEPTED, Severity.INFO, said)
+        elif outcome is LabelOutcome.OUTDATED:
+            text = (
+                f"{said}, but a label with a newer time than {label.at.isoformat()} holds; check the labeller's clock"
             )
+            await self._outbox.status(StatusEvent.LABEL_REJECTED, Severity.WARNING, text)
 
-
-def _log_failure(training: asyncio.Task[None]) -> None:
-    if not training.cancelled() and training.exception() is not None:
-        _log.error("training stopped", exc_info=training.exception())
+    def _stop_if_failed(self, training: asyncio.Task[None]) -> None:
+        failure = None if training.cancelled() else training.exception()
+        if failure is not None:
+            stop_after_failure(self._app, self._settings.shutdown_seconds, failure)
 
 
 def attach(app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: WorkerSettings) -> None:

@@ -122,6 +122,12 @@ class WindowEngine:
         self._held.append(_Held(offset, self._clock_ns))
         return self._take_step()
 
+    def is_idle_due(self, now_ns: int) -> bool:
+        """Whether `advance` would close windows of a silent node now."""
+        oldest = next(iter(self._active.values()), None)
+        idle_ns = self._times.idle_timeout_ns + TIMER_MARGIN_NS
+        return oldest is not None and now_ns - oldest.appended_ns >= idle_ns
+
     def advance(self, now_ns: int) -> Step:
         """Close the windows of silent nodes by the wall clock; only when the partition has been read to its end."""
         self._silence_nodes(now_ns - TIMER_MARGIN_NS)

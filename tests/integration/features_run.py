@@ -1,6 +1,6 @@
 """A run of the features stage over simulated nodes, and what an undisturbed run gives for the same log."""
 
-import tomllib
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,11 +15,12 @@ from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.extraction import feature_windows
 from pulsetrain.streams.features import DEFAULT_FEATURE_SET
 from pulsetrain.streams.settings import WindowSettings
-from pulsetrain.streams.windows import WindowEngine
+from pulsetrain.streams.windows import ClosedWindow, WindowEngine
+from tests.simulation import SECOND_NS
 from tests.topic_log import GroupProgress, Record, TopicReader
 
 PARTITIONS = 4
-WINDOWS = WindowSettings(length_seconds=5.0, hop_seconds=1.0)
+LONG_IDLE_SECONDS = 600.0
 
 _CONFIG = """
 [kafka]
@@ -35,22 +36,38 @@ heartbeat_seconds = 1.0
 [worker.windows]
 length_seconds = 5.0
 hop_seconds = 1.0
+idle_timeout_seconds = {idle_timeout_seconds}
 """
 
 WindowId = tuple[str, str, int]
 
 
 class FeaturesRun:
-    """Topics of its own on the broker, a configuration file for workers, and the log of what went in and came out."""
+    """Topics of its own on the broker, a configuration file for workers, and the log of what went in and came out.
 
-    def __init__(self, kafka: KafkaSettings, prefix: str, folder: Path, extra_config: str = "") -> None:
+    The reference is the window engine itself, read through once without a worker; that it follows the rules is shown
+    by its unit tests, against the rules as they are written down.
+
+    Args:
+        idle_timeout_seconds: a slow machine must not make nodes look silent where a test does not want that.
+    """
+
+    def __init__(
+        self, kafka: KafkaSettings, prefix: str, folder: Path, idle_timeout_seconds: float = LONG_IDLE_SECONDS
+    ) -> None:
         self.kafka = kafka
         self.topics = TopicNames(prefix)
         create_topics(kafka, prefix, PARTITIONS, replication_factor=1)
         self.config = folder / "pulsetrain.toml"
-        text = _CONFIG.format(bootstrap=kafka.bootstrap, prefix=prefix, partitions=PARTITIONS) + extra_config
-        tomllib.loads(text)
-        self.config.write_text(text)
+        self._windows = WindowSettings(length_seconds=5.0, hop_seconds=1.0, idle_timeout_seconds=idle_timeout_seconds)
+        self.config.write_text(
+            _CONFIG.format(
+                bootstrap=kafka.bootstrap,
+                prefix=prefix,
+                partitions=PARTITIONS,
+                idle_timeout_seconds=idle_timeout_seconds,
+            )
+        )
         self._producer = Producer(producer_config(kafka))
         self._progress = GroupProgress(kafka, f"{prefix}features", self.topics.samples)
         self.features = TopicReader(kafka, self.topics.features)
@@ -70,19 +87,25 @@ class FeaturesRun:
         """The offset that the workers have committed, by partition."""
         return self._progress.committed()
 
-    def expected(self) -> dict[WindowId, bytes]:
-        """What one undisturbed worker makes of the whole log of samples."""
+    def expected(self, *, until_silent: bool = False) -> dict[WindowId, bytes]:
+        """What one undisturbed worker makes of the whole log of samples, and of the silence after it."""
         log = TopicReader(self.kafka, self.topics.samples)
         records = log.until("the whole log of samples", lambda seen: len(seen) >= sum(self._progress.ends().values()))
         log.close()
-        engines: dict[int, WindowEngine] = defaultdict(lambda: WindowEngine(WINDOWS))
-        windows: dict[WindowId, bytes] = {}
+        engines: dict[int, WindowEngine] = defaultdict(lambda: WindowEngine(self._windows))
+        closed: list[ClosedWindow] = []
         for record in sorted(records, key=lambda record: (record.partition, record.offset)):
             block = decode_sample_block(record.value)
-            step = engines[record.partition].process(block, record.offset, record.timestamp_ms * 1_000_000)
-            for closed in step.windows:
-                for window in feature_windows(closed, DEFAULT_FEATURE_SET, WINDOWS):
-                    windows[window.entity, window.session, window.end_ns] = encode_feature_window(window)
+            append_ns = record.timestamp_ms * 1_000_000
+            closed += engines[record.partition].process(block, record.offset, append_ns).windows
+        if until_silent:
+            for engine in engines.values():
+                closed += engine.advance(time.time_ns() + 3600 * SECOND_NS).windows
+        windows: dict[WindowId, bytes] = {}
+        for one in closed:
+            for window in feature_windows(one, DEFAULT_FEATURE_SET, self._windows):
+                encoded = encode_feature_window(window)
+                assert windows.setdefault((window.entity, window.session, window.end_ns), encoded) == encoded
         return windows
 
     def close(self) -> None:

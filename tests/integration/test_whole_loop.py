@@ -65,16 +65,20 @@ class Loop:
         produce(self.kafka, self.topics.samples, records)
         self._seconds += seconds
 
-    def wait_until_judged(self) -> None:
-        """Until the detect stage is done with every window that the samples so far make."""
+    def wait_for_windows(self) -> None:
+        """Until every window that the samples so far make is on the features topic."""
         # The watermark is 2.1 s behind the end of the last block, and the first window ends at 5 s.
         windows = NODES * (self._seconds - 7)
+        wait_until(f"{windows} windows", lambda: sum(self._progress.ends().values()) >= windows, 90)
 
-        def all_judged() -> bool:
-            ends = self._progress.ends()
-            return sum(ends.values()) >= windows and self._progress.committed() == ends
+    def is_judged(self) -> bool:
+        """Whether the detect stage is done with every window on the features topic."""
+        return self._progress.committed() == self._progress.ends()
 
-        wait_until(f"{windows} windows to be judged", all_judged, 90)
+    def wait_until_judged(self) -> None:
+        """Until the detect stage is done with every window that the samples so far make."""
+        self.wait_for_windows()
+        wait_until("all windows to be judged", self.is_judged, 90)
 
     def wait_for_status(self, what: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first status message that satisfies the condition."""
@@ -161,12 +165,16 @@ def test_a_detect_worker_killed_in_the_middle_of_an_anomaly_loses_and_changes_no
     loop.wait_until_judged()
     before = len(loop.anomalies_of_first_node())
 
-    loop.play(10, FAULT)
+    # All of the fault is on the topic before the worker sees any of it, so the kill comes while verdicts are due.
+    loop.detect.pause()
+    loop.play(15, FAULT)
+    loop.play(20)
+    loop.wait_for_windows()
+    loop.detect.resume()
     loop.anomalies.until("a verdict", lambda seen: any(b"node-0/host" in (record.value or b"") for record in seen))
     loop.detect.kill()
-    loop.play(5, FAULT)
+    assert not loop.is_judged(), "the worker was through before it was killed"
     loop.detect.start()
-    loop.play(20)
     loop.wait_until_judged()
 
     verdicts = loop.anomalies_of_first_node()[before:]
