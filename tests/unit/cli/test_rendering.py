@@ -1,6 +1,7 @@
 """Messages on a terminal and as JSON lines: readable, complete, and never commands to the terminal."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from pulsetrain.cli.decoding import DeadLetter, Tombstone, decode
 from pulsetrain.cli.json_lines import json_line
-from pulsetrain.cli.rendering import printable, readable, undecodable
+from pulsetrain.cli.rendering import readable, undecodable
 from pulsetrain.cli.topic_reader import Received
 from pulsetrain.schemas.dead_letter import Position, dead_letter_headers
 from pulsetrain.schemas.errors import DecodeError
@@ -29,6 +30,16 @@ from pulsetrain.schemas.topics import (
 )
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden" / "v1"
+GOLDEN_NAMES = {
+    SAMPLES: ["sample_block.bin"],
+    FEATURES: ["feature_window.bin"],
+    ANOMALIES: ["anomaly.json"],
+    LABELS: ["label.json", "label_missed.json"],
+    MODELS: ["model_manifest.bin", "model_chunk.bin", "model_pointer.bin"],
+    STATUS: ["status.json"],
+    DEAD_LETTER: ["sample_block.bin", "status.json"],
+}
+COMMANDING = [b"\x1b", b"\x7f", "\x9b".encode(), "\u202e".encode(), rb"\u001b", rb"\u009b"]
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -130,14 +141,46 @@ def test_what_can_not_be_decoded_is_shown_with_position_and_reason() -> None:
     assert line.plain == "undecodable pulsetrain.status[2]@17: invalid: \\x1b[2J"
 
 
-@pytest.mark.parametrize("topic", ALL_TOPICS, ids=lambda topic: topic.name)
-@given(value=st.binary(max_size=60))
-def test_any_bytes_on_any_topic_are_shown_or_refused(topic: Topic, value: bytes) -> None:
+@st.composite
+def mutated_golden_messages(draw: st.DrawFn, name: str) -> bytes:
+    """The message, a few places of it overwritten (so that lengths before a text still hold)."""
+    message = bytearray((GOLDEN / name).read_bytes())
+    for _ in range(draw(st.integers(0, 3))):
+        patch = draw(st.one_of(st.sampled_from(COMMANDING), st.binary(min_size=1, max_size=8)))
+        place = draw(st.integers(0, len(message) - len(patch)))
+        message[place : place + len(patch)] = patch
+    return bytes(message)
+
+
+def shown(topic: Topic, value: bytes) -> str | None:
+    """The text on the terminal, without its line ends; None if the message is refused."""
+    headers = dict(dead_letter_headers(Position("t", 0, 0), value.decode(errors="replace")))
     try:
-        record = decode(topic, received(value))
+        return readable(decode(topic, received(value, dict(headers)))).plain.replace("\n", "")
     except DecodeError:
-        return
-    assert printable(readable(record).plain.replace("\n", "")) == readable(record).plain.replace("\n", "")
+        return None
+
+
+@pytest.mark.parametrize("topic", ALL_TOPICS, ids=lambda topic: topic.name)
+@given(data=st.data())
+def test_any_bytes_on_any_topic_are_shown_or_refused(topic: Topic, data: st.DataObject) -> None:
+    mutated = st.sampled_from(GOLDEN_NAMES[topic]).flatmap(mutated_golden_messages)
+    text = shown(topic, data.draw(st.one_of(mutated, st.binary(max_size=60))))
+    assert text is None or text.isprintable()
+
+
+@pytest.mark.parametrize("topic", ALL_TOPICS, ids=lambda topic: topic.name)
+def test_a_command_to_the_terminal_is_escaped_or_refused_at_every_place_of_a_message(topic: Topic) -> None:
+    for name in GOLDEN_NAMES[topic]:
+        message = (GOLDEN / name).read_bytes()
+        texts = [
+            shown(topic, message[:place] + command + message[place + len(command) :])
+            for command in COMMANDING
+            for place in range(len(message) - len(command))
+        ]
+        assert all(text is None or text.isprintable() for text in texts)
+        escaped = {text for text in texts if text and re.search(r"\\x1b|\\x7f|\\x9b|\\u202e", text)}
+        assert len(escaped) >= 10, name
 
 
 @given(st.text())
