@@ -123,8 +123,7 @@ class _KafkaOutlet:
         try:
             message = encode_sample_block(block)
         except EncodeError as error:
-            self._stats.lost_samples += block.values.size
-            _LOG.error("A block can't be sent: %s.", error)
+            self._stats.lose(block.values.size, "encode", f"a block can't be sent ({error})")
             return
         self._publisher.send(self._topic, self._key, message, block.values.size)
 

@@ -15,6 +15,11 @@ _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.05
 _PURGED_SECONDS = 1.0
 
+_OUTAGES = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION)
+_PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+_FULL = "queue full"
+_ENDED = "not delivered before the agent ended"
+
 
 class _Waiting(NamedTuple):
     topic: str
@@ -51,7 +56,11 @@ class Publisher:
         self._producer: Producer | None = None
         self._queue: deque[_Waiting] = deque()
         self._waiting_bytes = 0
-        self._is_reachable = True
+        self._outage: str | None = None
+        self._broker_trouble = ""
+        self._told_failures: set[tuple[str, int]] = set()
+        self._in_flight = _Tally()
+        self._abandoned_because = ""
 
     def send(self, topic: str, key: bytes, value: bytes, samples: int = 0) -> None:
         """Take a message over; `samples` is how many are lost if it is."""
@@ -87,7 +96,7 @@ class Publisher:
         while self._queue:
             self._drop_oldest()
         if self._producer is not None:
-            self._abandon(self._producer)
+            self._abandon(self._producer, _ENDED)
         return undelivered
 
     def _hand_over(self, producer: Producer) -> None:
@@ -98,18 +107,18 @@ class Publisher:
                     message.topic,
                     key=message.key,
                     value=message.value,
-                    on_delivery=partial(self._delivered, message.samples),
+                    on_delivery=partial(self._delivered, message.topic, message.samples),
                 )
             except BufferError:
                 return
             except KafkaException as error:
                 if error.args[0].fatal():
                     _LOG.error("The Kafka producer gave up (%s); a new one takes its place.", error.args[0].str())
-                    self._abandon(producer)
+                    self._abandon(producer, error.args[0].str())
                     return
-                _LOG.error("Kafka refuses a message to %s: %s.", message.topic, error.args[0].str())
-                self._stats.failed += 1
-                self._stats.lost_samples += message.samples
+                self._failed(message.topic, message.samples, error.args[0])
+            else:
+                self._in_flight.add(message.samples)
             self._queue.popleft()
             self._waiting_bytes -= _size(message)
 
@@ -117,30 +126,63 @@ class Publisher:
         message = self._queue.popleft()
         self._waiting_bytes -= _size(message)
         self._stats.dropped += 1
-        self._stats.lost_samples += message.samples
+        cause = "Kafka takes messages too slowly" if self._outage is None else f"Kafka can't be reached: {self._outage}"
+        self._stats.lose(message.samples, _FULL, f"no room was left for what waits ({cause})")
 
-    def _delivered(self, samples: int, error: KafkaError | None, _: Message) -> None:
-        if error is None:
-            self._stats.sent += 1
-            if not self._is_reachable:
-                self._is_reachable = True
-                _LOG.warning("Kafka takes messages again.")
-        else:
-            self._stats.failed += 1
-            self._stats.lost_samples += samples
+    def _delivered(self, topic: str, samples: int, error: KafkaError | None, _: Message) -> None:
+        self._in_flight.remove(samples)
+        if error is not None:
+            self._failed(topic, samples, error)
+            return
+        self._stats.sent += 1
+        self._told_failures = {told for told in self._told_failures if told[0] != topic}
+        if self._outage is not None:
+            self._outage = None
+            _LOG.warning("Kafka takes messages again.")
+
+    def _failed(self, topic: str, samples: int, error: KafkaError) -> None:
+        """Count a message that failed; log the first error of each code until the topic takes a message again."""
+        self._stats.failed += 1
+        purged = error.code() in _PURGED
+        self._stats.lose(samples, error.name(), self._abandoned_because if purged else error.str())
+        if not purged and (topic, error.code()) not in self._told_failures:
+            self._told_failures.add((topic, error.code()))
+            _LOG.error("Kafka does not take a message to %s: %s.", topic, error.str())
 
     def _report(self, error: KafkaError) -> None:
-        """Log the first error of an outage; librdkafka repeats it many times a second."""
-        if self._is_reachable:
-            self._is_reachable = False
-            _LOG.warning("Kafka can't be reached: %s. Messages are held and sent when it returns.", error.str())
+        """Log the beginning of an outage; one broker of several may be away without anybody noticing."""
+        if error.code() not in _OUTAGES:
+            self._broker_trouble = error.str()
+        elif self._outage is None:
+            self._outage = f"{error.str()} ({self._broker_trouble})" if self._broker_trouble else error.str()
+            _LOG.warning("Kafka can't be reached: %s. Messages are held and sent when it returns.", self._outage)
 
-    def _abandon(self, producer: Producer) -> None:
-        """End a producer: what it still holds fails, and is counted by its delivery report."""
+    def _abandon(self, producer: Producer, reason: str) -> None:
+        """End a producer: what it still holds fails, and is counted by its delivery report or, without one, here."""
         self._producer = None
+        self._abandoned_because = reason
         producer.purge()
         producer.flush(_PURGED_SECONDS)
         producer.close()
+        self._stats.failed += self._in_flight.messages
+        self._stats.lose(self._in_flight.samples, "abandoned", reason)
+        self._in_flight = _Tally()
+
+
+class _Tally:
+    """How many messages librdkafka holds, and how many samples are in them."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.samples = 0
+
+    def add(self, samples: int) -> None:
+        self.messages += 1
+        self.samples += samples
+
+    def remove(self, samples: int) -> None:
+        self.messages -= 1
+        self.samples -= samples
 
 
 def _size(message: _Waiting) -> int:

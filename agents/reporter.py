@@ -1,5 +1,6 @@
 """What the agent says about itself: status messages, each episode told once."""
 
+import logging
 from collections.abc import Callable, Mapping
 
 from pulsetrain.agents.publisher import Publisher
@@ -8,6 +9,8 @@ from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.kafka import checked_key
 from pulsetrain.schemas.status import Severity, Status, StatusEvent
 from pulsetrain.schemas.times import utc_time
+
+_LOG = logging.getLogger(__name__)
 
 _NS_PER_SECOND = 1_000_000_000
 
@@ -44,6 +47,7 @@ class Reporter:
         self._time_ns = time_ns
         self._last_beat_ns: int | None = None
         self._reported_losses = 0
+        self._is_losing = False
         self._failing_collectors: set[str] = set()
 
     def started(self, metrics: int, unsupported: Mapping[str, str]) -> None:
@@ -62,15 +66,7 @@ class Reporter:
             return
         self._last_beat_ns = time_ns
         self._say(StatusEvent.HEARTBEAT, "The agent runs.", Severity.INFO, self._figures())
-        lost = self._stats.failed + self._stats.dropped - self._reported_losses
-        if lost:
-            self._reported_losses += lost
-            self._say(
-                StatusEvent.SAMPLES_DROPPED,
-                f"{lost} messages were lost since the last report: Kafka could not be reached for too long.",
-                Severity.WARNING,
-                self._figures(),
-            )
+        self._tell_losses()
 
     def collector_read(self, collector: str, failure: str | None) -> None:
         """How a collector fared lately (None: well); only a change is told."""
@@ -85,6 +81,19 @@ class Reporter:
             self._say(
                 StatusEvent.COLLECTOR_RECOVERED, f"The collector {collector} works again.", Severity.INFO, details
             )
+
+    def _tell_losses(self) -> None:
+        """Samples lost since the previous heartbeat; the log is told once, until a heartbeat passes without a loss."""
+        lost = self._stats.lost_samples - self._reported_losses
+        if lost:
+            self._reported_losses += lost
+            reasons = "; ".join(self._stats.loss_reasons.values())
+            self._stats.loss_reasons.clear()
+            text = f"{lost} samples were lost since the last report: {reasons}."
+            self._say(StatusEvent.SAMPLES_DROPPED, text, Severity.WARNING, self._figures())
+            if not self._is_losing:
+                _LOG.warning("%s", text)
+        self._is_losing = lost > 0
 
     def _figures(self) -> Details:
         stats = self._stats

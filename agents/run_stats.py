@@ -1,6 +1,6 @@
 """What the agent knows about itself while it runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
@@ -20,6 +20,14 @@ class RunStats:
     failed: int = 0
     dropped: int = 0
     lost_samples: int = 0
+    loss_reasons: dict[str, str] = field(default_factory=dict)
+    """Why samples were lost since that was last told: the first reason of each kind."""
+
+    def lose(self, samples: int, kind: str, reason: str) -> None:
+        """Count lost samples, and remember why if it is the first loss of its kind."""
+        if samples:
+            self.lost_samples += samples
+            self.loss_reasons.setdefault(kind, reason)
 
     @property
     def pending(self) -> int:

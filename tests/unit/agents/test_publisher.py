@@ -227,19 +227,99 @@ def test_with_an_unreachable_broker_and_a_queue_of_ten_every_message_is_accounte
     assert 0 < undelivered <= 15
 
 
-def test_an_outage_is_told_once_and_its_end_once(caplog: Any) -> None:
+def outage_reporter(
+    producer: FakeProducer, stats: RunStats | None = None
+) -> tuple[Publisher, Callable[[KafkaError], None]]:
+    """A publisher that has sent a message, and what librdkafka calls with its errors."""
     reports: list[Callable[[KafkaError], None]] = []
-    producer = FakeProducer(room=5)
 
     def open_producer(report: Callable[[KafkaError], None]) -> Any:
         reports.append(report)
         return producer
 
-    sender = Publisher(open_producer, RunStats(), 1000)
+    sender = Publisher(open_producer, stats or RunStats(), 1000)
     sender.send("t", KEY, b"x")
+    return sender, reports[0]
+
+
+def test_an_outage_is_told_once_and_its_end_once(caplog: Any) -> None:
+    producer = FakeProducer(room=5)
+    _, report = outage_reporter(producer)
     for _ in range(90):
-        reports[0](KafkaError(KafkaError._TRANSPORT, "Connection refused"))
+        report(KafkaError(KafkaError._TRANSPORT, "Connection refused"))
+        report(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
     producer.report(1)
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
-    assert "Connection refused" in caplog.records[0].message
+    assert "1/1 brokers are down (Connection refused)" in caplog.records[0].message
     assert "again" in caplog.records[1].message
+
+
+def test_one_broker_of_several_that_comes_and_goes_is_no_outage(caplog: Any) -> None:
+    producer = FakeProducer(room=50)
+    sender, report = outage_reporter(producer)
+    for _ in range(20):
+        report(KafkaError(KafkaError._TRANSPORT, "kafka-1: Connection refused"))
+        sender.send("t", KEY, b"x")
+        producer.report(1)
+    assert caplog.records == []
+
+
+def test_a_login_that_fails_is_told(caplog: Any) -> None:
+    _, report = outage_reporter(FakeProducer(room=5))
+    report(KafkaError(KafkaError._AUTHENTICATION, "SASL authentication failed"))
+    assert ["SASL authentication failed" in line for line in caplog.messages] == [True]
+
+
+def test_the_first_error_of_each_code_is_logged_until_the_topic_takes_a_message(caplog: Any) -> None:
+    producer = FakeProducer(room=50)
+    sender, stats = publisher(producer)
+
+    def send(topic: str, code: int | None, samples: int = 0) -> None:
+        sender.send(topic, KEY, b"x", samples)
+        producer.report(1, None if code is None else KafkaError(code))
+
+    for _ in range(5):
+        send("samples", KafkaError.TOPIC_AUTHORIZATION_FAILED, samples=10)
+        send("status", None)  # another topic says nothing about this one
+    send("samples", KafkaError._MSG_TIMED_OUT, samples=10)
+    send("samples", None)
+    send("samples", KafkaError.TOPIC_AUTHORIZATION_FAILED, samples=10)
+    told = [
+        next(cause for cause in ("authorization", "timed out") if cause in line)
+        for line in caplog.messages
+        if "samples" in line
+    ]
+    assert told == ["authorization", "timed out", "authorization"]
+    assert len(caplog.messages) == 3
+    assert list(stats.loss_reasons.values()) == ["Broker: Topic authorization failed", "Local: Message timed out"]
+
+
+def test_what_waits_and_finds_no_room_is_lost_for_the_reason_of_the_outage() -> None:
+    stats = RunStats()
+    sender, report = outage_reporter(FakeProducer(room=1), stats)
+    report(KafkaError(KafkaError._ALL_BROKERS_DOWN, "2/2 brokers are down"))
+    sender.send("t", KEY, b"x" * 900, samples=5)
+    sender.send("t", KEY, b"x" * 900, samples=5)
+    assert list(stats.loss_reasons.values()) == [
+        "no room was left for what waits (Kafka can't be reached: 2/2 brokers are down)"
+    ]
+
+
+@given(st.integers(1, 5), st.integers(0, 5), st.booleans())
+def test_what_a_producer_never_reports_has_failed_when_it_ends(held: int, reported: int, fatal: bool) -> None:
+    first, second = FakeProducer(room=held), FakeProducer(room=100)
+    first.purge = lambda: first.report(reported, KafkaError(KafkaError._PURGE_QUEUE))  # type: ignore[method-assign]
+    producers: list[Any] = [first, second]
+    stats = RunStats()
+    sender = Publisher(lambda _: producers.pop(0), stats, 1000, Clock())
+    for _ in range(held):
+        sender.send("t", KEY, b"x", samples=7)
+    if fatal:
+        first.refusal = KafkaError(KafkaError._FATAL, "out of sequence", fatal=True)
+        sender.send("t", KEY, b"waits")
+        assert (stats.failed, stats.pending) == (held, 1)
+        sender.poll()
+        second.report(1)
+    sender.close(0.0)
+    assert (stats.failed, stats.lost_samples, stats.pending) == (held, 7 * held, 0)
+    assert stats.sent + stats.failed + stats.dropped == stats.produced

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reporter import Reporter
 from pulsetrain.agents.run_stats import RunStats
@@ -75,16 +77,40 @@ def test_a_failure_is_told_once_an_episode_and_its_end_once() -> None:
     assert recorder.messages[0].severity is Severity.WARNING
 
 
-def test_lost_messages_are_reported_with_the_next_heartbeat_and_not_again() -> None:
+def losses(recorder: Recorder) -> list[Status]:
+    return [message for message in recorder.messages if message.event is StatusEvent.SAMPLES_DROPPED]
+
+
+def test_lost_samples_are_reported_with_the_next_heartbeat_and_not_again() -> None:
     says, recorder, stats = reporter()
     says.beat(NOW)
-    stats.dropped, stats.failed, stats.lost_samples = 3, 2, 5000
+    stats.dropped, stats.failed = 3, 2
+    stats.lose(4000, "TOPIC_AUTHORIZATION_FAILED", "Topic authorization failed")
+    stats.lose(999, "TOPIC_AUTHORIZATION_FAILED", "Topic authorization failed")
+    stats.lose(1, "encode", "a block can't be sent")
     for tenth in range(1, 250):
         says.beat(NOW + tenth * SECOND // 10)
-    dropped = [message for message in recorder.messages if message.event is StatusEvent.SAMPLES_DROPPED]
-    assert len(dropped) == 1
-    assert dropped[0].message.startswith("5 messages were lost")
-    assert dropped[0].details["lost_samples"] == 5000
+    assert [message.message for message in losses(recorder)] == [
+        "5000 samples were lost since the last report: Topic authorization failed; a block can't be sent."
+    ]
+    assert losses(recorder)[0].details["lost_samples"] == 5000
+
+
+def test_messages_without_samples_are_no_lost_samples() -> None:
+    says, recorder, stats = reporter()
+    stats.failed = stats.dropped = 7
+    stats.lose(0, "_MSG_TIMED_OUT", "Message timed out")
+    says.beat(NOW)
+    assert losses(recorder) == []
+
+
+def test_an_episode_of_losses_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    says, recorder, stats = reporter()
+    for beat, lost in enumerate([0, 5, 5, 5, 0, 5, 5]):
+        stats.lose(lost, "x", f"reason {beat}")
+        says.beat(NOW + beat * 10 * SECOND)
+    assert len(losses(recorder)) == 5
+    assert [line.partition(": ")[2] for line in caplog.messages] == ["reason 1.", "reason 5."]
 
 
 def test_the_end_is_told_with_the_counters() -> None:
