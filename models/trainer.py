@@ -4,13 +4,13 @@ It decides and remembers; it does not train (`training_task.execute` does, off t
 Time is event time, except for the short wait for further labels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.labels import LabelBook, LabelledEpisode, LabelOutcome
 from pulsetrain.models.release import Release, tombstone_keys, updated_pointer
-from pulsetrain.models.trainer_history import ModelHistory, can_excuse, made_of, teaches
+from pulsetrain.models.trainer_history import ModelHistory, can_excuse, learned_otherwise, made_of, teaches
 from pulsetrain.models.trainer_state import decode_trainer_state
 from pulsetrain.models.training_task import (
     EpisodeWindows,
@@ -38,6 +38,9 @@ FUTURE_LIMIT_NS = 600 * NS
 
 MIN_WARM_UP_WINDOWS = 50
 WARM_UP_SLOTS = 20
+CHANGED_SHARE = 4
+"""A version whose columns no window of this fraction of the warm-up time has is to be replaced."""
+
 RETRY_SHARE = 4
 """After a refused warm-up the next one waits for this fraction of the warm-up time."""
 
@@ -139,15 +142,9 @@ class Trainer:
         return None
 
     def warm_up_share(self, name: str) -> float:
-        """How much of its warm-up a model has behind it, 0 to 1; 1 where it has been trained."""
-        if self._model(name).base() is not None:
-            return 1.0
-        span = self._windows.normal_span(name)
-        if span is None:
-            return 0.0
-        slot_ns = max(self._settings.warm_up_ns // WARM_UP_SLOTS, self._settings.hop_ns)
-        covered_ns = min(span.length_ns, self._windows.covered_ns(name, slot_ns))
-        return min(1.0, covered_ns / self._settings.warm_up_ns, span.windows / MIN_WARM_UP_WINDOWS)
+        """How much of its warm-up a model has behind it, 0 to 1; 1 where it has been trained and needs no other."""
+        lacking = self._awaited(name)
+        return 1.0 if lacking is None else self._warmed_up(name, lacking)
 
     def due(self) -> TrainingTask | None:
         """The training to run now; None where nothing is to be learned yet, or while one is running."""
@@ -187,7 +184,7 @@ class Trainer:
         task, self._running = self._running, None
         model = self._model(refusal.name)
         model.retry_from_ns = self._event_time_ns + self._settings.warm_up_ns // RETRY_SHARE
-        if task is not None:
+        if task is not None and task.reason is TrainingReason.LABELS:
             model.considered.update((each.episode.id, made_of(each.episode)) for each in task.episodes)
 
     def abandoned(self) -> None:
@@ -198,7 +195,7 @@ class Trainer:
             self.observe_version(task.name, task.version)
 
     def _model(self, name: str) -> ModelHistory:
-        return self._models.setdefault(name, ModelHistory(self._settings.window_ns))
+        return self._models.setdefault(name, ModelHistory(self._settings))
 
     def _mark_learned(self, name: str) -> None:
         for episode in self._book.episodes():
@@ -215,15 +212,38 @@ class Trainer:
         else:
             self._windows.mark_anomalous(entity, start_ns, end_ns)
 
+    def _awaited(self, name: str) -> tuple[str, ...] | None:
+        """The columns that windows of the warm-up to come lack, () where any will do; None where none is needed.
+
+        A model is learned anew where there is none to go on from, where the settings are no longer those that it was
+        learned with, and where its columns no longer arrive. After another hop, windows of the old one count as well.
+        """
+        base = self._model(name).base()
+        if base is None or learned_otherwise(base.model, self._settings):
+            return ()
+        newest_ns = self._settings.warm_up_ns // CHANGED_SHARE
+        return base.model.columns if self._windows.has_lost(name, base.model.columns, newest_ns) else None
+
+    def _warmed_up(self, name: str, lacking: tuple[str, ...]) -> float:
+        span = self._windows.normal_span(name, lacking)
+        if span is None:
+            return 0.0
+        slot_ns = max(self._settings.warm_up_ns // WARM_UP_SLOTS, self._settings.hop_ns)
+        covered_ns = min(span.length_ns, self._windows.covered_ns(name, slot_ns, lacking))
+        return min(1.0, covered_ns / self._settings.warm_up_ns, span.windows / MIN_WARM_UP_WINDOWS)
+
     def _due(self, name: str) -> TrainingTask | None:
         model = self._model(name)
         base = model.base()
         episodes = [each for each in self._book.episodes() if entity_kind(each.entity) == name]
-        if base is None:
-            if self.warm_up_share(name) < 1 or self._event_time_ns < model.retry_from_ns:
-                return None
+        lacking = self._awaited(name)
+        is_warm = lacking is not None and self._warmed_up(name, lacking) >= 1
+        if lacking is not None and is_warm and self._event_time_ns >= model.retry_from_ns:
             reason = TrainingReason.WARM_UP
             ready = [each for each in episodes if self._has_windows(each)]
+            normal = self._normal_of_warm_up(name, episodes, lacking)
+        elif base is None:
+            return None
         else:
             made = model.made_of_episodes()
             new = [each for each in episodes if teaches(made.get(each.id), each)]
@@ -234,19 +254,29 @@ class Trainer:
             if len(waiting) == len(new):
                 return None
             ready = [each for each in episodes if each.id not in waiting or each.id in base.learned]
+            normal = self._windows.matrix(name, self._event_time_ns - self._settings.warm_up_ns, self._event_time_ns)
         model.first_label_ns = None
-        end_ns = self._event_time_ns
-        start_ns = end_ns - self._settings.warm_up_ns if base else 0
         return TrainingTask(
             name=name,
             version=model.highest_version + 1,
             reason=reason,
             created_ns=self._clock(),
             settings=self._settings,
-            normal=self._windows.matrix(name, start_ns, end_ns),
-            base=base,
+            normal=normal,
+            base=base if reason is TrainingReason.LABELS else None,
+            replaced=base if reason is TrainingReason.WARM_UP else None,
             episodes=tuple(EpisodeWindows(each, self._windows_of(each)) for each in ready),
         )
+
+    def _normal_of_warm_up(
+        self, name: str, episodes: Sequence[LabelledEpisode], lacking: tuple[str, ...]
+    ) -> TrainingMatrix:
+        """Normal windows but for all that was ever labelled: what is benign is excused, and not made ordinary."""
+        for each in episodes:
+            self._windows.mark_anomalous(each.entity, each.start_ns, each.end_ns)
+        normal = self._windows.matrix(name, 0, self._event_time_ns, lacking)
+        self._mark_learned(name)
+        return normal
 
     def _has_windows(self, episode: LabelledEpisode) -> bool:
         """Whether the windows of an episode have arrived, or had time enough to."""

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pulsetrain.models.columns import DropReason
+from pulsetrain.models.fitting import FittedModel
 from pulsetrain.models.labels import LabelledEpisode
 from pulsetrain.models.trainer_state import TrainerState
+from pulsetrain.models.training_task import TrainerSettings
 from pulsetrain.schemas.label import LabelVerdict
 from pulsetrain.schemas.model_release import KEPT_VERSIONS, ModelManifest, ModelPointer
 
@@ -20,13 +23,13 @@ Made = tuple[LabelVerdict, int]
 
 @dataclass(slots=True)
 class ModelHistory:
-    """The past of one model of windows of `window_ns`.
+    """The past of one model that is learned with `settings`.
 
     `considered` is what a refused training could not learn from. `first_label_ns` is when the oldest label came for
     which no training has been due yet.
     """
 
-    window_ns: int
+    settings: TrainerSettings
     highest_version: int = 0
     pointer: ModelPointer | None = None
     manifests: dict[int, ModelManifest] = field(default_factory=dict)
@@ -71,7 +74,8 @@ class ModelHistory:
 
     def base(self) -> TrainerState | None:
         """The state to learn on from: the newest one that the pointer names, of windows of the length in use."""
-        usable = [v for v in self._named() & set(self.states) if self.states[v].model.window_ns == self.window_ns]
+        window_ns = self.settings.window_ns
+        usable = [v for v in self._named() & set(self.states) if self.states[v].model.window_ns == window_ns]
         return self.states[max(usable)] if usable else None
 
     def made_of_episodes(self) -> dict[str, Made]:
@@ -89,6 +93,15 @@ class ModelHistory:
 
     def _named(self) -> set[int]:
         return {release.version for release in self.pointer.releases} if self.pointer else set()
+
+
+def learned_otherwise(model: FittedModel, settings: TrainerSettings) -> bool:
+    """Whether a model was learned with other settings than these, so that learning anew would give another."""
+    if (model.hop_ns, model.false_alarms_per_day) != (settings.hop_ns, settings.false_alarms_per_day):
+        return True
+    columns = len(model.columns)
+    had_more = any(column.reason is DropReason.OVER_LIMIT for column in model.dropped)
+    return columns > settings.max_columns or (had_more and columns < settings.max_columns)
 
 
 def made_of(episode: LabelledEpisode) -> Made:

@@ -55,7 +55,7 @@ class TrainingTask:
     """A training to run.
 
     Without a `base` a model is fitted on the `normal` windows. Then the benign stage is learned from all labels: the
-    `episodes`, and those of the base whose windows are no longer kept.
+    `episodes`, and those of the base, or of the version `replaced`, whose windows are no longer kept.
     """
 
     name: str
@@ -66,6 +66,7 @@ class TrainingTask:
     normal: TrainingMatrix
     base: TrainerState | None
     episodes: tuple[EpisodeWindows, ...]
+    replaced: TrainerState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +160,31 @@ def _train(task: TrainingTask) -> Trained:
 
 def _learned(model: FittedModel, task: TrainingTask) -> list[LearnedEpisode]:
     """All episodes with their rows, the oldest label first; beyond the stage's limits the oldest ones lose theirs."""
-    before = task.base.learned if task.base else {}
+    before = task.base or task.replaced
     learned: list[LearnedEpisode] = []
     room = {True: MAX_FAULT_ROWS, False: MAX_LABELLED_ROWS}
     for each in reversed(task.episodes):
         rows = _episode_rows(model, each.windows)
-        earlier = before.get(each.episode.id)
-        if earlier is not None and len(earlier.rows) > len(rows):
-            rows = earlier.rows
+        earlier = _earlier_rows(model, before, each.episode.id)
+        rows = earlier if len(earlier) > len(rows) else rows
         rows = rows[-room[_is_fault(each.episode)] :] if room[_is_fault(each.episode)] else rows[:0]
         room[_is_fault(each.episode)] -= len(rows)
         learned.append(LearnedEpisode(each.episode, rows))
     return learned[::-1]
+
+
+def _earlier_rows(model: FittedModel, before: TrainerState | None, label_id: str) -> FloatArray:
+    """What an earlier version learned from a label, as rows (windows, columns of the model).
+
+    Columns that it did not have are imputed as in a window that lacks them, within the same limit.
+    """
+    if before is None or label_id not in before.learned:
+        return np.empty((0, len(model.columns)))
+    absent = tuple(set(model.columns) - set(before.model.columns))
+    rows = before.learned[label_id].rows
+    values = np.concatenate([rows, np.full((len(rows), len(absent)), np.nan)], axis=1)
+    assembled = plan_assembly(model.columns, model.medians, (*before.model.columns, *absent)).assemble(values)
+    return assembled.rows[assembled.scorable]
 
 
 def _episode_rows(model: FittedModel, windows: TrainingMatrix) -> FloatArray:

@@ -9,7 +9,7 @@ sample of the whole span and the same one in whatever order the windows came.
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,26 +142,35 @@ class TrainingWindows:
         """Takes a mark back, e.g. of an anomaly that was none."""
         self._marks.unmark(entity, first_end_ns)
 
-    def normal_span(self, kind: str) -> TimeSpan | None:
-        """What there is of normal windows of a kind; None where there are none."""
-        ends = [row.end_ns for row in self._normal(kind)]
+    def normal_span(self, kind: str, lacking: Collection[str] = ()) -> TimeSpan | None:
+        """What there is of normal windows of a kind; None where there are none.
+
+        With `lacking`, here and below, only of those that lack at least one of these columns.
+        """
+        ends = [row.end_ns for row in self._normal(kind, lacking)]
         return TimeSpan(min(ends), max(ends), len(ends)) if ends else None
 
-    def covered_ns(self, kind: str, slot_ns: int) -> int:
+    def covered_ns(self, kind: str, slot_ns: int, lacking: Collection[str] = ()) -> int:
         """How much event time normal windows of a kind cover, in slots of which at least one window ends in each."""
-        return len({row.end_ns // slot_ns for row in self._normal(kind)}) * slot_ns
+        return len({row.end_ns // slot_ns for row in self._normal(kind, lacking)}) * slot_ns
+
+    def has_lost(self, kind: str, columns: Collection[str], newest_ns: int) -> bool:
+        """Whether every window that ends in the newest `newest_ns` of a kind lacks at least one of the columns."""
+        oldest_ns = self._newest_end_ns.get(kind, 0) - newest_ns
+        newest = [row for row in self._kinds.get(kind, {}).values() if row.end_ns >= oldest_ns]
+        return bool(newest) and len(_lacking(newest, columns)) == len(newest)
 
     def newest_end_ns(self, entity: str) -> int | None:
         """End of the newest window of an entity; None where there is none."""
         rows = self._kinds.get(entity_kind(entity), {}).values()
         return max((row.end_ns for row in rows if row.entity == entity), default=None)
 
-    def matrix(self, kind: str, start_ns: int, end_ns: int) -> TrainingMatrix:
+    def matrix(self, kind: str, start_ns: int, end_ns: int, lacking: Collection[str] = ()) -> TrainingMatrix:
         """Normal windows of a kind that end in start_ns .. end_ns, an even sample of at most `max_rows` of them.
 
         A column is in it if `MIN_COLUMN_SHARE` of the windows have it; a window that lacks one of those is not.
         """
-        rows = [row for row in self._normal(kind) if start_ns <= row.end_ns <= end_ns]
+        rows = [row for row in self._normal(kind, lacking) if start_ns <= row.end_ns <= end_ns]
         return _matrix(heapq.nsmallest(self._max_rows, rows, key=lambda row: row.rank))
 
     def windows_of(self, entity: str, first_end_ns: int, last_end_ns: int) -> TrainingMatrix:
@@ -182,13 +191,14 @@ class TrainingWindows:
             >= min(row.end_ns - row.start_ns, end_ns - start_ns)
         )
 
-    def _normal(self, kind: str) -> list[_Row]:
+    def _normal(self, kind: str, lacking: Collection[str] = ()) -> list[_Row]:
         newest_ns = self._newest_end_ns.get(kind, 0)
-        return [
+        rows = [
             row
             for row in self._kinds.get(kind, {}).values()
             if row.end_ns >= newest_ns - self._span_ns and not self._is_near_anomaly(row)
         ]
+        return _lacking(rows, lacking) if lacking else rows
 
     def _is_anomalous(self, row: _Row) -> bool:
         return self._marks.is_near(row.entity, row.end_ns)
@@ -245,6 +255,14 @@ def _row(window: FeatureWindow) -> _Row:
         values=values,
         rank=int.from_bytes(hashlib.blake2b(identity, digest_size=8).digest()),
     )
+
+
+def _lacking(rows: Sequence[_Row], columns: Collection[str]) -> list[_Row]:
+    """Those of the rows that lack at least one of the columns."""
+    # Windows of one layout share the tuple of its names.
+    layouts = {id(row.names): row.names for row in rows}
+    lacks = {key: not set(columns).issubset(names) for key, names in layouts.items()}
+    return [row for row in rows if lacks[id(row.names)]]
 
 
 def _matrix(rows: Iterable[_Row]) -> TrainingMatrix:

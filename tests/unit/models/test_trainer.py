@@ -484,6 +484,138 @@ def test_a_model_of_windows_of_another_length_is_no_base_to_learn_on() -> None:
     assert (task.version, task.reason, task.base) == (2, TrainingReason.WARM_UP, None)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(SETTINGS, hop_ns=1 * NS),
+        replace(SETTINGS, false_alarms_per_day=0.1),
+        replace(SETTINGS, max_columns=4),
+    ],
+)
+def test_a_model_learned_with_other_settings_is_learned_anew_and_its_labels_with_it(changed: TrainerSettings) -> None:
+    clock = Clock()
+    before, _, _ = trained(clock)
+    feed_anomaly(before, 1000, 1050)
+    before.add_label(label(1000))
+    clock.advance(2)
+    second, activation = publish(before)
+    after = Trainer(changed, clock)
+    after.observe_release(second)
+    after.observe_pointer(activation.pointer)
+    feed(after, windows(1070, 1665))
+    assert after.due() is None
+    assert after.warm_up_share("host") < 1
+
+    feed(after, windows(1670, 1670))
+    third, _ = publish(after)
+
+    assert (third.manifest.version, third.manifest.reason, third.manifest.labels_used) == (3, "warm_up", 1)
+    assert len(third.manifest.columns) == min(8, changed.max_columns)
+    assert flagged(third, windows(2000, 2050, BENIGN_JOB)) == [False] * 11
+    assert flagged(third, windows(2000, 2050, FAULT)) == [True] * 11
+    clock.advance(60)
+    assert after.due() is None
+    assert after.warm_up_share("host") == 1
+
+
+def test_room_for_more_columns_than_there_are_is_no_other_setting() -> None:
+    clock = Clock()
+    _, first, pointer = trained(clock)
+    after = Trainer(replace(SETTINGS, max_columns=8), clock)
+    after.observe_release(first)
+    after.observe_pointer(pointer)
+    feed(after, windows(0, 600))
+
+    assert after.due() is None
+
+
+def test_labels_are_learned_while_the_next_warm_up_lasts() -> None:
+    clock = Clock()
+    _, first, pointer = trained(clock)
+    after = Trainer(replace(SETTINGS, false_alarms_per_day=0.1), clock)
+    after.observe_release(first)
+    after.observe_pointer(pointer)
+    feed_anomaly(after, 1000, 1050)
+    after.add_label(label(1000))
+    clock.advance(2)
+
+    assert task_of(after).reason is TrainingReason.LABELS
+
+
+def test_a_refused_warm_up_leaves_its_labels_to_the_version_that_stays() -> None:
+    clock = Clock()
+    _, first, pointer = trained(clock)
+    after = Trainer(replace(SETTINGS, false_alarms_per_day=0.1), clock)
+    after.observe_release(first)
+    after.observe_pointer(pointer)
+    for second in range(1000, 1051, HOP):
+        after.add_window(window(second, BENIGN_JOB))
+        after.observe_anomaly(anomaly(1000, second))
+    after.add_label(label(1000))
+    feed(after, [replace(each, values=np.ones_like(each.values)) for each in windows(1060, 1670)])
+    assert refuse(after).reason is TrainingReason.WARM_UP
+    clock.advance(2)
+
+    task = task_of(after)
+
+    assert task.reason is TrainingReason.LABELS
+    assert [len(each.windows) for each in task.episodes] == [11]
+
+
+def test_what_was_labelled_benign_does_not_widen_what_a_later_warm_up_calls_normal() -> None:
+    clock = Clock()
+    before, _, _ = trained(clock)
+    feed_anomaly(before, 1000, 1050)
+    before.add_label(label(1000))
+    clock.advance(2)
+    second, activation = publish(before)
+    after = Trainer(replace(SETTINGS, false_alarms_per_day=0.1), clock)
+    after.observe_release(second)
+    after.observe_pointer(activation.pointer)
+    feed(after, windows(600, 995))
+    feed_anomaly(after, 1000, 1050)
+    feed(after, windows(1070, 1400))
+
+    task = task_of(after)
+
+    assert task.reason is TrainingReason.WARM_UP
+    assert np.abs(task.normal.rows).max() < 6
+
+
+def without_disk(stream: Sequence[FeatureWindow]) -> list[FeatureWindow]:
+    """The windows as a host without that metric gives them."""
+    kept = [index for index, metric in enumerate(METRICS) if metric != "disk"]
+    names = tuple(METRICS[index] for index in kept)
+    return [replace(each, metrics=names, values=each.values[kept], counts=each.counts[kept]) for each in stream]
+
+
+def test_a_model_whose_columns_no_longer_arrive_is_learned_anew_from_windows_without_them() -> None:
+    trainer, _, _ = trained(Clock())
+    feed(trainer, without_disk(windows(605, 1200)))
+    assert trainer.due() is None
+    assert 0.9 < trainer.warm_up_share("host") < 1
+
+    feed(trainer, without_disk(windows(1205, 1205)))
+    task = task_of(trainer)
+
+    assert (task.version, task.reason, task.base) == (2, TrainingReason.WARM_UP, None)
+    assert task.normal.ends_ns.min() == ns(605)
+    result = execute(task)
+    assert isinstance(result, Trained)
+    trainer.published(result.release, trainer.activation(result.release).pointer)
+    assert not any(column.startswith("disk") for column in result.release.manifest.columns)
+    assert trainer.due() is None
+
+
+def test_a_node_without_some_columns_beside_one_that_has_them_needs_no_other_model() -> None:
+    trainer, _, _ = trained(Clock())
+    feed(trainer, without_disk(windows(605, 1300)))
+    feed(trainer, windows(1200, 1200, entity="node8/host"))
+
+    assert trainer.due() is None
+    assert trainer.warm_up_share("host") == 1
+
+
 def test_what_was_learned_as_benign_is_normal_again_also_after_a_restart() -> None:
     clock = Clock()
     before, _, _ = trained(clock)
