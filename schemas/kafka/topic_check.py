@@ -18,7 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its types f
 from pulsetrain.schemas.errors import SchemaError
 from pulsetrain.schemas.kafka.librdkafka import admin_config
 from pulsetrain.schemas.kafka.settings import KafkaSettings
-from pulsetrain.schemas.kafka.waiting import FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS
+from pulsetrain.schemas.kafka.waiting import EMERGENCIES_ONLY, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS
 from pulsetrain.schemas.topics import Topic
 
 _REQUEST_SECONDS = 10.0
@@ -93,7 +93,7 @@ def different_settings(wanted: Mapping[str, str], found: Mapping[str, str]) -> t
 
 
 def _open_admin(kafka: KafkaSettings) -> AdminClient:
-    return AdminClient(admin_config(kafka))
+    return AdminClient(admin_config(kafka, log_level=EMERGENCIES_ONLY))
 
 
 def _values(answer: Future[Mapping[str, ConfigEntry]]) -> dict[str, str]:

@@ -15,6 +15,8 @@ from pulsetrain.schemas.kafka.settings import KafkaSettings, SettingsError
 
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 30.0
+EMERGENCIES_ONLY = 0
+"""Log level of clients that wait: the outcome is one sentence of theirs, which librdkafka's lines would repeat."""
 
 _PROBE_SECONDS = 3.0
 # "127.0.0.1:9092/bootstrap: " before and "(after 0ms in state CONNECT)" behind what librdkafka has to say.
@@ -33,7 +35,7 @@ def broker_problem(settings: KafkaSettings) -> str | None:
     """
     reports: list[KafkaError] = []
     try:
-        client = AdminClient(admin_config(settings, error_cb=reports.append))
+        client = AdminClient(admin_config(settings, error_cb=reports.append, log_level=EMERGENCIES_ONLY))
     except KafkaException as error:
         raise SettingsError(f"The Kafka settings can't work: {error.args[0].str()}.") from error
     try:
