@@ -12,6 +12,7 @@ DEFAULT_PARTITIONS = 4
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 _RECORD_OVERHEAD_BYTES = 4096
+"""Room for a record's key and headers beside its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ DEAD_LETTER = Topic(
 )
 
 ALL_TOPICS = (SAMPLES, FEATURES, ANOMALIES, LABELS, MODELS, STATUS, DEAD_LETTER)
+
+MAX_RECORD_BYTES = max(topic.max_message_bytes for topic in ALL_TOPICS) + _RECORD_OVERHEAD_BYTES
+"""The largest record of any topic, with its key and headers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pulsetrain.schemas.errors import EncodeError
 from pulsetrain.schemas.kafka.settings import KafkaSettings, SettingsError
+from pulsetrain.schemas.topics import ALL_TOPICS, MAX_RECORD_BYTES
 
 PARTITIONER = "murmur2_random"
 """The partitioner of Java and aiokafka. librdkafka's own default sends most keys to other partitions."""
@@ -36,6 +37,10 @@ def producer_config(settings: KafkaSettings, **overrides: Any) -> dict[str, Any]
         "partitioner": PARTITIONER,
         "enable.idempotence": True,
         "compression.type": "lz4",
+        # librdkafka's default is less than a full block with its key; each topic has a limit of its own.
+        "message.max.bytes": MAX_RECORD_BYTES,
+        # A broker holds a whole batch against its topic's limit, so none may exceed the smallest of them.
+        "batch.size": min(topic.max_message_bytes for topic in ALL_TOPICS),
         **overrides,
     }
 

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pulsetrain.agents.agent import run_agent
+from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.cli.brokers.embedded import EMBEDDED_PARTITIONS, EmbeddedBroker
 from pulsetrain.schemas import catalogue
 from pulsetrain.schemas.json_record import decode_json
-from pulsetrain.schemas.kafka import KafkaSettings, admin_config, consumer_config
-from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block
+from pulsetrain.schemas.kafka import KafkaSettings, admin_config, consumer_config, producer_config
+from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES, SampleBlock, decode_sample_block, encode_sample_block
 from pulsetrain.schemas.status import Status, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
 from tests.processes import wait_until
@@ -174,6 +175,49 @@ def test_an_agent_waits_for_its_topics_and_never_creates_them(
         received.take_until(lambda: len(received.blocks) >= 1, "a block after the topics were created")
         received.close()
     assert ended[0].failed == ended[0].dropped == 0
+
+
+def test_a_block_of_the_largest_size_arrives(broker: EmbeddedBroker, unique: str) -> None:
+    kafka, topics = KafkaSettings(bootstrap=broker.bootstrap), TopicNames(unique)
+    received = Received(kafka, topics)
+    broker.declare([topics.samples, topics.status])
+    stats = RunStats()
+    publisher = Publisher(lambda report: Producer(producer_config(kafka, error_cb=report)), stats, 8_000_000)
+    block = _largest_block()
+    publisher.send(topics.samples, b"node-00", block, samples=1)
+    assert publisher.close(WAIT_SECONDS) == 0
+    assert (stats.sent, stats.failed) == (1, 0)
+    received.take_until(lambda: bool(received.blocks), "the block")
+    received.close()
+    assert encode_sample_block(received.blocks[0]) == block
+
+
+def _largest_block() -> bytes:
+    """A message of exactly as many bytes as are permitted, filled up by what is said about a missing metric."""
+    ticks = 1_767_225_600_000_000_000 + np.arange(60_000, dtype=np.int64)
+    noise = np.random.default_rng(1).normal(size=(len(ticks), 1))
+
+    def message(padding: int) -> bytes:
+        block = SampleBlock(
+            node="node-00",
+            session="s",
+            boot_id="",
+            collector="host",
+            entity="node-00/host",
+            sequence=0,
+            sent_until_ns=None,
+            interval_ns=1,
+            ticks_ns=ticks,
+            metrics=("load",),
+            values=noise,
+            missing={"load": "x" * padding},
+        )
+        return encode_sample_block(block)
+
+    padding = MAX_BLOCK_BYTES - len(message(10_000)) + 10_000
+    largest = message(padding)
+    assert len(largest) == MAX_BLOCK_BYTES
+    return largest
 
 
 def test_an_agent_that_finds_no_broker_waits_and_ends_when_told(unique: str) -> None:

@@ -1,5 +1,7 @@
 import logging
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from pulsetrain.schemas.kafka import (
     producer_config,
     wait_for_broker,
 )
+from pulsetrain.schemas.topics import ALL_TOPICS
 
 TLS = Path(__file__).parents[2] / "tls"
 SECURITY = {
@@ -119,6 +122,14 @@ def test_every_producer_is_idempotent_and_compressed_and_uses_the_partitioner_of
     assert config["linger.ms"] == 20
     assert config["compression.type"] == "none"
     assert producer_config(settings())["compression.type"] == "lz4"
+
+
+def test_a_producer_takes_the_largest_message_of_every_topic_with_key_and_headers() -> None:
+    producer = Producer(producer_config(settings()))
+    headers: list[tuple[str, str | bytes | None]] = [(f"header-{number}", b"x" * 500) for number in range(7)]
+    for topic in ALL_TOPICS:
+        producer.produce(topic.name, key=b"k" * 400, value=bytes(topic.max_message_bytes), headers=headers)
+    producer.purge()
 
 
 def test_another_partitioner_is_refused() -> None:
@@ -301,6 +312,26 @@ def test_nobody_listening_is_a_reason_in_words() -> None:
     with pytest.raises(BrokerUnavailableError, match="Connection refused"):
         wait_for_broker(settings(), said.append, give_up_after_seconds=0.1)
     assert said == []
+
+
+def test_a_process_that_waits_for_a_broker_says_one_sentence_a_try_and_nothing_else() -> None:
+    waiting = """
+import logging
+from pulsetrain.schemas.kafka import BrokerUnavailableError, KafkaSettings, wait_for_broker
+logging.basicConfig(level=logging.DEBUG)
+clock, sleep = iter([0.0, 0.0, 0.0, 99.0]).__next__, lambda seconds: None
+try:
+    wait_for_broker(
+        KafkaSettings(bootstrap="127.0.0.1:1"), logging.warning, clock=clock, sleep=sleep, give_up_after_seconds=9.0
+    )
+except BrokerUnavailableError:
+    pass
+"""
+    ended = subprocess.run([sys.executable, "-c", waiting], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == ""
+    lines = ended.stderr.splitlines()
+    assert len(lines) == 2
+    assert all("No Kafka broker answers at 127.0.0.1:1 (" in line and "next try in" in line for line in lines)
 
 
 def test_a_misspelled_property_ends_the_waiting_at_once() -> None:

@@ -1,5 +1,7 @@
 """The map of topics, and what a dead letter says about its origin."""
 
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+
 from pulsetrain.schemas.dead_letter import Position, dead_letter_headers
 from pulsetrain.schemas.topics import ALL_TOPICS, DEAD_LETTER, LABELS, MODELS, SAMPLES, TopicNames
 
@@ -25,9 +27,12 @@ def test_labels_and_models_are_compacted_for_ever_in_one_partition() -> None:
         assert topic.broker_settings()["retention.ms"] == "-1"
 
 
-def test_a_broker_takes_the_largest_message_with_its_key_and_headers() -> None:
+def test_the_largest_message_with_its_key_and_headers_is_a_batch_that_the_topic_takes() -> None:
+    headers = dead_letter_headers(Position("t" * 249, 2**31 - 1, 2**63 - 1), "x" * 10**6)
     for topic in ALL_TOPICS:
-        assert int(topic.broker_settings()["max.message.bytes"]) >= topic.max_message_bytes + 4096
+        batch = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, batch_size=10**8)
+        batch.append(0, 2**62, b"k" * 2048, bytes(topic.max_message_bytes), headers)
+        assert len(batch.build()) <= int(topic.broker_settings()["max.message.bytes"]), topic.name
 
 
 def test_the_dead_letter_topic_takes_the_largest_message_of_any_topic() -> None:
