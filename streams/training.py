@@ -99,6 +99,8 @@ class TrainingSession:
         return f"training here; warm-up: {', '.join(shares) or 'no windows yet'}"
 
     async def _train_if_due(self) -> None:
+        for kind in self.trainer.kinds:
+            self.trainer.observe_version(kind, self._registry.highest_version(kind))
         task = self.trainer.due()
         if task is None:
             return
