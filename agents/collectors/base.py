@@ -20,6 +20,15 @@ class Roots:
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
 
+    @property
+    def net(self) -> Path:
+        """The network files of the node.
+
+        In a container with the node's /proc elsewhere, `net` shows the container's own network; process 1 has the
+        node's.
+        """
+        return self.proc / ("net" if self.proc == Path("/proc") else "1/net")
+
 
 @dataclass(frozen=True, slots=True)
 class Support:

@@ -54,14 +54,16 @@ class DiskReader:
 
     def __init__(self, disks: Sequence[str]) -> None:
         self._disks = {disk.encode() for disk in disks}
-        self._own_metrics = [disk.encode() for disk in sorted(disks)[:MAX_DEVICES]]
+        self._summed: list[bytes] = []
+        self._own_metrics: list[bytes] = []
         self._columns = 0
         self._skipped_lines = 0
 
     def layout(self, content: bytes) -> tuple[str, ...]:
         """The columns that this kernel has: for all disks, then for each."""
         disks, _ = parse_diskstats(content, self._disks)
-        self._own_metrics = [disk for disk in self._own_metrics if disk in disks]
+        self._summed = sorted(disks)
+        self._own_metrics = self._summed[:MAX_DEVICES]
         self._columns = max((len(columns) for columns in disks.values()), default=0)
         if not self._columns:
             return ()
@@ -71,13 +73,13 @@ class DiskReader:
         return (*names, metric_id("pulsetrain.agent.lines.skipped", **{"agent.collector": "disk"}))
 
     def values(self, content: bytes) -> list[float]:
-        """Counters as they are; those of a disk that is gone are NaN."""
+        """Counters as they are; those of a disk that is gone are NaN, and so are the sums while it is."""
         disks, skipped = parse_diskstats(content, self._disks)
         self._skipped_lines += skipped
         width = self._columns
         absent = [math.nan] * width
-        rows = [[*columns, *absent][:width] for columns in disks.values()]
-        values = [sum(column) for column in zip(*rows, strict=True)] if rows else list(absent)
+        rows = [[*disks.get(disk, ()), *absent][:width] for disk in self._summed]
+        values = [sum(column) for column in zip(*rows, strict=True)]
         for disk in self._own_metrics:
             values += [*disks.get(disk, ()), *absent][:width]
         values.append(self._skipped_lines)

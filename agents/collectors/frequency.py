@@ -53,8 +53,16 @@ class CpufreqCollector:
         return (_METRIC,)
 
     def read(self) -> list[bytes]:
-        """The clocks as they are written, in kHz."""
-        return [file.read() for file in self._files]
+        """The clocks as they are written, in kHz, of those CPUs that tell theirs: one that is offline does not."""
+        contents, failures = [], []
+        for file in self._files:
+            try:
+                contents.append(file.read())
+            except CollectError as error:
+                failures.append(error)
+        if failures and not contents:
+            raise failures[0]
+        return contents
 
     def decode(self, reading: list[bytes]) -> list[float]:
         """Their mean."""
@@ -70,14 +78,15 @@ class CpufreqCollector:
 
 
 def mean_frequency_hz(contents: Sequence[bytes]) -> float:
-    """Mean of scaling_cur_freq files, which hold kHz.
+    """Mean of scaling_cur_freq files, which hold kHz, or `<unknown>` where the driver can't tell.
 
     Raises:
-        ValueError: there is none, or one holds no number.
+        ValueError: none of them holds a number.
     """
-    if not contents:
-        raise ValueError("there is no such file")
-    return sum(map(float, contents)) / len(contents) * _KHZ
+    clocks = [int(content) for content in contents if content.strip().isdigit()]
+    if not clocks:
+        raise ValueError(f"no clock in {contents}")
+    return sum(clocks) / len(clocks) * _KHZ
 
 
 def split_cpuinfo(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:

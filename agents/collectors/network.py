@@ -29,7 +29,7 @@ _FEWEST_COLUMNS = 16
 
 def network_collector(roots: Roots) -> FileCollector:
     """The collector of /proc/net/dev, for the adapters that the machine has now."""
-    file = KernelFile(roots.proc / "net/dev")
+    file = KernelFile(roots.net / "dev")
     return FileCollector("network", file, NetworkReader(physical_interfaces(roots)))
 
 
@@ -42,15 +42,22 @@ class NetworkReader:
 
     def __init__(self, interfaces: Sequence[str]) -> None:
         self._interfaces = {interface.encode() for interface in interfaces}
+        self._summed: list[bytes] = []
         self._own_metrics: list[bytes] = []
         self._skipped_lines = 0
 
     def layout(self, content: bytes) -> tuple[str, ...]:
-        """The columns for all interfaces, then for each."""
+        """The columns for all interfaces, then for each.
+
+        Raises:
+            ValueError: the machine's adapters are not in this file, which belongs to another network.
+        """
         found, _ = parse_net_dev(content)
-        if not self._interfaces & found.keys():
-            self._interfaces = found.keys() - {_LOOPBACK}
-        self._own_metrics = sorted(self._interfaces & found.keys())[:MAX_DEVICES]
+        interfaces = self._interfaces or found.keys() - {_LOOPBACK}
+        self._summed = sorted(interfaces & found.keys())
+        if self._interfaces and not self._summed:
+            raise ValueError(f"none of the adapters {b', '.join(sorted(self._interfaces)).decode()} is in it")
+        self._own_metrics = self._summed[:MAX_DEVICES]
         if not self._own_metrics:
             return ()
         names = [metric_id(name, **{"network.io.direction": direction}) for _, name, direction in _COLUMNS]
@@ -60,12 +67,12 @@ class NetworkReader:
         return (*names, metric_id("pulsetrain.agent.lines.skipped", **{"agent.collector": "network"}))
 
     def values(self, content: bytes) -> list[float]:
-        """Counters as they are; those of an interface that is gone are NaN."""
+        """Counters as they are; those of an interface that is gone are NaN, and so are the sums while it is."""
         found, skipped = parse_net_dev(content)
         self._skipped_lines += skipped
         absent = [math.nan] * len(_COLUMNS)
-        rows = [counters for interface, counters in found.items() if interface in self._interfaces]
-        values = [sum(column) for column in zip(*rows, strict=True)] if rows else list(absent)
+        rows = [found.get(interface, absent) for interface in self._summed]
+        values = [sum(column) for column in zip(*rows, strict=True)]
         for interface in self._own_metrics:
             values += found.get(interface, absent)
         values.append(self._skipped_lines)

@@ -12,10 +12,9 @@ from pulsetrain.schemas.catalogue import metric_id
 
 def protocol_collectors(roots: Roots) -> list[FileCollector]:
     """The collectors of both files."""
-    net = roots.proc / "net"
     return [
-        FileCollector("protocols", KernelFile(net / "snmp"), FieldReader(split_protocols, _snmp_fields())),
-        FileCollector("tcp", KernelFile(net / "netstat"), FieldReader(split_protocols, _netstat_fields())),
+        FileCollector("protocols", KernelFile(roots.net / "snmp"), FieldReader(split_protocols, _snmp_fields())),
+        FileCollector("tcp", KernelFile(roots.net / "netstat"), FieldReader(split_protocols, _netstat_fields())),
     ]
 
 

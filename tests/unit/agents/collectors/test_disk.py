@@ -78,13 +78,21 @@ def test_where_no_disk_is_linked_to_a_device_the_names_decide(tmp_path: Path) ->
     assert physical_disks(Roots(tmp_path, tmp_path)) == ["xvda"]
 
 
-def test_a_disk_that_was_pulled_is_missing_and_the_sum_goes_on() -> None:
+def test_a_disk_that_was_pulled_is_missing_and_so_are_the_sums_until_it_returns() -> None:
     reader = DiskReader(["sda", "sdb"])
     both = f"{TWENTY}\n{TWENTY.replace('sda', 'sdb')}\n".encode()
     metrics = reader.layout(both)
     found = dict(zip(metrics, reader.values(f"{TWENTY}\n".encode()), strict=True))
-    assert found["system.disk.operations{disk.io.direction=read}"] == 10
+    assert math.isnan(found["system.disk.operations{disk.io.direction=read}"])
     assert math.isnan(found["system.disk.operations{disk.io.direction=read,system.device=sdb}"])
+    assert found["system.disk.operations{disk.io.direction=read,system.device=sda}"] == 10
+    assert reader.values(both)[0] == 20
+
+
+def test_a_disk_that_comes_later_does_not_make_the_sums_jump() -> None:
+    reader = DiskReader(["sda", "sdb"])
+    reader.layout(f"{TWENTY}\n".encode())
+    assert reader.values(f"{TWENTY}\n{TWENTY.replace('sda', 'sdb')}\n".encode())[0] == 10
 
 
 def test_a_machine_without_disks_does_not_support_the_collector(tmp_path: Path) -> None:

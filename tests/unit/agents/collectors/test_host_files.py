@@ -9,6 +9,7 @@ from pulsetrain.agents.collectors import all_collectors
 from pulsetrain.agents.collectors.base import Collector, Roots
 from pulsetrain.agents.collectors.frequency import CpufreqCollector, frequency_collector, split_cpuinfo
 from pulsetrain.agents.collectors.pressure import pressure_collectors
+from pulsetrain.agents.errors import CollectError
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.schemas import catalogue
 
@@ -92,6 +93,23 @@ def test_with_cpufreq_a_few_cpus_spread_over_the_machine_are_asked(tmp_path: Pat
     assert isinstance(collector, CpufreqCollector)
     # Every third: CPUs 0, 3, 6 and 9 with 1.0, 1.3, 1.6 and 1.9 GHz.
     assert read(collector) == {"system.cpu.frequency": pytest.approx(1.45e9)}
+
+
+def test_a_cpu_that_does_not_tell_its_clock_is_left_out_of_the_mean(tmp_path: Path) -> None:
+    files = [tmp_path / f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in range(4)]
+    for cpu, file in enumerate(files):
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{1_000_000 + 100_000 * cpu}\n")
+    collector = CpufreqCollector(Roots(tmp_path, tmp_path))
+    files[0].unlink()
+    files[1].write_text("<unknown>\n")
+    # 1.2 and 1.3 GHz are left.
+    assert read(collector) == {"system.cpu.frequency": pytest.approx(1.25e9)}
+    collector.close()
+    for file in files[1:]:
+        file.unlink()
+    with pytest.raises(CollectError, match="No such file"):
+        collector.read()
 
 
 def test_a_clock_line_cut_off_at_the_end_of_the_page_is_not_read() -> None:

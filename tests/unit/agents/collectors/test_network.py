@@ -7,6 +7,7 @@ import pytest
 
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.network import NetworkReader, network_collector, parse_net_dev
+from pulsetrain.agents.collectors.protocols import protocol_collectors
 
 RECORDED = Path(__file__).parents[3] / "data/proc/epyc_vm"
 HEADER = "Inter-| Receive | Transmit\n face |bytes packets | bytes packets\n"
@@ -65,12 +66,37 @@ def test_a_line_of_another_form_is_skipped_and_counted(bad: str) -> None:
     assert skipped == bad.count("\n")
 
 
-def test_an_interface_that_goes_away_is_missing() -> None:
+def test_an_interface_that_goes_away_is_missing_and_so_are_the_sums_until_it_returns() -> None:
     reader = NetworkReader(["eth0", "eth1"])
     metrics = reader.layout((HEADER + ETH0 + ETH1).encode())
     found = dict(zip(metrics, reader.values((HEADER + ETH0).encode()), strict=True))
-    assert found["system.network.io{network.io.direction=receive}"] == 1000
+    assert math.isnan(found["system.network.io{network.io.direction=receive}"])
     assert math.isnan(found["system.network.io{network.interface.name=eth1,network.io.direction=receive}"])
+    assert found["system.network.io{network.interface.name=eth0,network.io.direction=receive}"] == 1000
+    assert reader.values((HEADER + ETH0 + ETH1).encode())[0] == 2000
+
+
+def test_an_interface_that_comes_later_does_not_make_the_sums_jump() -> None:
+    for adapters in ([], ["eth0", "eth1"]):
+        reader = NetworkReader(adapters)
+        reader.layout((HEADER + ETH0).encode())
+        assert reader.values((HEADER + ETH0 + ETH1).encode())[0] == 1000
+
+
+def test_a_file_of_another_network_than_that_of_the_adapters_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "sys/class/net/ib0/device").mkdir(parents=True)
+    (tmp_path / "proc/1/net").mkdir(parents=True)
+    (tmp_path / "proc/1/net/dev").write_text(HEADER + ETH0)
+    support = network_collector(Roots(tmp_path / "proc", tmp_path / "sys")).is_supported()
+    assert not support.supported
+    assert support.reason.endswith("none of the adapters ib0 is in it")
+
+
+def test_where_proc_is_elsewhere_the_network_is_that_of_its_first_process() -> None:
+    elsewhere = Roots(Path("/host/proc"), Path("/host/sys"))
+    sources = [collector.source for collector in (network_collector(elsewhere), *protocol_collectors(elsewhere))]
+    assert sources == ["/host/proc/1/net/dev", "/host/proc/1/net/snmp", "/host/proc/1/net/netstat"]
+    assert network_collector(Roots()).source == "/proc/net/dev"
 
 
 def test_a_name_with_characters_of_the_metric_syntax_is_encoded() -> None:
