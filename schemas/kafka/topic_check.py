@@ -124,6 +124,12 @@ def _problem(
                 f"Topic {name} on {kafka.bootstrap} has {len(found.partitions)} partitions and this worker is "
                 f"configured for {partitions}: set topics.partitions to {len(found.partitions)}."
             )
+        elif topic.partitions not in (None, len(found.partitions)) and _answers_admin_requests(cluster):
+            raise TopicsError(
+                f"Topic {name} on {kafka.bootstrap} has {len(found.partitions)} partitions and must have "
+                f"{topic.partitions}: its readers rely on one order. Delete it, and create the topics with "
+                "`pulsetrain topics create`."
+            )
     if missing:
         return (
             f"Waiting for {', '.join(missing)} on {kafka.bootstrap}: create the topics with `pulsetrain topics create`"

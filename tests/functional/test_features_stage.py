@@ -12,7 +12,7 @@ import pytest
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
 from pulsetrain.schemas.feature_window import decode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings
-from pulsetrain.schemas.sample_block import encode_sample_block
+from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES, encode_sample_block
 from pulsetrain.schemas.topics import ALL_TOPICS, TopicNames
 from tests.processes import PulsetrainProcess
 from tests.simulation import SECOND_NS, SimulatedNode
@@ -85,6 +85,7 @@ def test_each_poison_message_goes_to_the_dead_letters_with_its_place_and_the_nex
         b'{"node":"a","v":NaN}',
         good[0][:40],
         good[0] + b"\x00",
+        good[0] + bytes(MAX_BLOCK_BYTES + 1 - len(good[0])),
     ]
     stage.send("node-a", [*poison, *good])
 
@@ -96,6 +97,7 @@ def test_each_poison_message_goes_to_the_dead_letters_with_its_place_and_the_nex
         "empty",
         "unknown_schema",
         "malformed",
+        "oversized",
     }
 
     # ticks 0 to 9.9 s: with 2 s of lateness the watermark is at 7.9, so windows end at 5, 6 and 7 s

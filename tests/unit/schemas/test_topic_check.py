@@ -26,12 +26,15 @@ class FakeAdmin:
         self.listing: list[Exception] = []
         self.describing: list[KafkaError] = []
         self.topic_error: KafkaError | None = None
+        self.partitions = 1
         self.described: list[str] = []
 
     def list_topics(self, name: str, timeout: float) -> Any:
         if self.listing:
             raise self.listing.pop()
-        topic = SimpleNamespace(error=self.topic_error, partitions={} if self.topic_error else {0: None})
+        topic = SimpleNamespace(
+            error=self.topic_error, partitions={} if self.topic_error else dict.fromkeys(range(self.partitions))
+        )
         self.topic_error = None
         return SimpleNamespace(topics={name: topic}, brokers={1: None}, controller_id=self.controller_id)
 
@@ -77,6 +80,16 @@ def test_a_setting_that_misleads_readers_ends_the_waiting(topic: str, setting: s
         f"Topic {topic} on kafka-0:9092 can't be used: {setting} is {wrong} and should be {wanted}."
     )
     assert "\n" not in str(caught.value)
+
+
+def test_a_topic_whose_order_counts_must_have_its_one_partition() -> None:
+    admin = FakeAdmin()
+    admin.partitions = 3
+    with pytest.raises(SchemaError, match="Topic labels on kafka-0:9092 has 3 partitions and must have 1"):
+        wait(admin, LABELS)
+    embedded = FakeAdmin(controller_id=-1)  # librdkafka gives every topic of its mock cluster four
+    embedded.partitions = 4
+    assert wait(embedded, LABELS) == ([], [])
 
 
 def test_a_setting_that_is_the_operators_choice_is_left_alone() -> None:
