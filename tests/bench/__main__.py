@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.machine import Machine
-from tests.bench.report import print_report, write_machine
+from tests.bench.report import markdown, print_table, write_machine
 from tests.bench.runner import NAMES, run_benches
 
 _RESULTS = Path("build/bench")
@@ -28,7 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     machine = Machine.here()
     write_machine(_RESULTS, machine)
     results = run_benches(options.names or NAMES, _RESULTS, _say)
-    print_report(machine, results.measured, options.markdown)
+    if options.markdown:
+        print("\n".join(markdown(machine, results.measured)))
+    else:
+        print_table(machine, results.measured)
     return 1 if results.failed else 0
 
 

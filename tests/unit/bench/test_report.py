@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tests.bench.figures import Figure
 from tests.bench.machine import Machine
-from tests.bench.report import print_report, shown, write_json, write_machine
+from tests.bench.report import markdown, print_table, shown, write_json, write_machine
 
 _MACHINE = Machine("AMD EPYC", 2, 23.5, "Linux 6.18", "3.11.7", "2.4.6", 0.25)
 _MEASURED = [
@@ -18,9 +18,9 @@ _MEASURED = [
 ]
 
 
-def _printed(markdown: bool) -> list[str]:
+def _printed() -> list[str]:
     output = io.StringIO()
-    print_report(_MACHINE, _MEASURED, markdown, Console(file=output, highlight=False))
+    print_table(_MACHINE, _MEASURED, Console(file=output))
     return output.getvalue().splitlines()
 
 
@@ -40,22 +40,20 @@ def test_a_value_is_shown_with_three_digits_or_as_a_whole_number(value: float, t
 
 
 def test_the_machine_stands_above_the_table() -> None:
-    assert _printed(markdown=False)[0] == f"Measured on: {_MACHINE.sentence()}."
+    assert _printed()[0] == next(markdown(_MACHINE, _MEASURED)) == f"Measured on: {_MACHINE.sentence()}."
 
 
 def test_each_figure_has_its_value_and_unit_in_one_row() -> None:
-    rows = [line.split() for line in _printed(markdown=False)]
+    rows = [line.split() for line in _printed()]
     assert ["worker_samples_per_s", "1,234,568", "samples/s"] in [row[:3] for row in rows]
     assert ["worker_vs_empty_agent", "0.457", "ratio", "worker", "/", "empty", "agent"] in rows
 
 
-def test_markdown_keeps_each_figure_on_one_line_of_four_cells() -> None:
-    table = [line for line in _printed(markdown=True) if line.startswith("|")]
-    assert len(table) == 2 + len(_MEASURED)
-    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table]
-    assert cells[0] == ["figure", "value", "unit", "what it is"]
-    assert all(set(cell) == {"-"} for cell in cells[1])
-    assert cells[2] == ["`worker_samples_per_s`", "1,234,568", "samples/s", _MEASURED[0][0].description.strip()]
+def test_a_markdown_row_has_four_cells_on_one_line() -> None:
+    lines = list(markdown(_MACHINE, _MEASURED))
+    assert lines[2:4] == ["| figure | value | unit | what it is |", "|---|---:|---|---|"]
+    assert lines[5] == "| `worker_vs_empty_agent` | 0.457 | ratio | worker / empty agent |"
+    assert len(lines) == 4 + len(_MEASURED)
 
 
 def test_a_json_file_maps_each_figure_to_its_full_value(tmp_path: Path) -> None:
