@@ -86,9 +86,19 @@ def _mechanism(security: Mapping[str, str]) -> str:
     return (security.get("sasl.mechanism") or security.get("sasl.mechanisms") or "").upper()
 
 
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _check_bootstrap(bootstrap: str) -> None:
     if not bootstrap:
         raise SettingsError("No Kafka address is given: set bootstrap to host:port of a broker.")
+    if not bootstrap.isascii() or not bootstrap.isprintable():
+        raise SettingsError(f"bootstrap {bootstrap!r} is no address: host names have ASCII letters only (xn--...).")
     for server in bootstrap.split(","):
         found = _SERVER.fullmatch(server)
         if found is None or not 0 < int(found[1] or _DEFAULT_PORT) < 65_536:
@@ -99,12 +109,15 @@ def _check_bootstrap(bootstrap: str) -> None:
 
 
 def _check_security(security: Mapping[str, str]) -> None:
-    for name in security:
-        if not name.startswith(_SECURITY_PREFIXES):
+    for name, value in security.items():
+        if not name.startswith(_SECURITY_PREFIXES) or not name.isascii() or "\0" in name:
             raise SettingsError(
                 f"{name!r} is no security property of librdkafka: their names start with "
                 f"{', '.join(_SECURITY_PREFIXES)}."
             )
+        # librdkafka's texts end at a byte 0, and what UTF-8 can't carry makes its Python client fail or crash.
+        if "\0" in value or not _is_utf8(value):
+            raise SettingsError(f"{name} has a character that is no text: check how the file or variable is encoded.")
     protocol = _protocol(security)
     if protocol not in _PROTOCOLS:
         raise SettingsError(f"security.protocol {protocol!r} is none of {', '.join(_PROTOCOLS)}.")

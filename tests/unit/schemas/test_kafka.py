@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
+from hypothesis import example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from rich.pretty import pretty_repr
 
 from pulsetrain.schemas.errors import EncodeError
@@ -82,6 +85,51 @@ def test_an_empty_address_is_one_sentence_also_when_read_from_a_file() -> None:
 def test_security_that_cannot_work_is_refused_by_name(security: dict[str, str], sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         settings(**security)
+    assert sentence in str(caught.value)
+    assert "geheim" not in str(caught.value)
+
+
+@hypothesis_settings(deadline=None, max_examples=40)
+@given(st.text(st.characters(), max_size=30), st.sampled_from(["bootstrap", "name", "sasl.username", "sasl.password"]))
+@example("h\N{LATIN SMALL LETTER O WITH DIAERESIS}st:9092", "bootstrap")
+@example("host\udc80:9092", "bootstrap")
+@example("geheim\udc80", "sasl.password")
+@example("geheim\0", "sasl.password")
+@example("\udc80", "name")
+def test_settings_of_any_text_reach_librdkafka_or_are_one_sentence(text: str, where: str) -> None:
+    login = {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "u",
+        "sasl.password": "p",
+    }
+    bootstrap = text if where == "bootstrap" else "127.0.0.1:1"
+    changed = {} if where == "bootstrap" else {f"sasl.{text}" if where == "name" else where: text}
+    try:
+        kafka = KafkaSettings(bootstrap=bootstrap, security=login | changed)
+    except SettingsError:
+        return
+    if where == "name":
+        with pytest.raises(KafkaException, match="No such configuration property"):
+            Producer(producer_config(kafka))
+    elif text:
+        Producer(producer_config(kafka))
+
+
+@pytest.mark.parametrize(
+    ("bootstrap", "security", "sentence"),
+    [
+        ("h\N{LATIN SMALL LETTER O WITH DIAERESIS}st:9092", {}, "host names have ASCII letters only"),
+        ("ho\0st:9092", {}, "host names have ASCII letters only"),
+        ("host\udc80:9092", {}, "host names have ASCII letters only"),
+        ("host:9092", {"ssl.ca.location": "\udc80.pem"}, "ssl.ca.location has a character that is no text"),
+        ("host:9092", {"ssl.key.password": "geheim\udc80"}, "ssl.key.password has a character that is no text"),
+        ("host:9092", {"ssl.key\udc80": "geheim"}, "'ssl.key\\udc80' is no security property"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused_by_name(bootstrap: str, security: dict[str, str], sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        KafkaSettings(bootstrap=bootstrap, security={"security.protocol": "ssl"} | security)
     assert sentence in str(caught.value)
     assert "geheim" not in str(caught.value)
 
