@@ -75,7 +75,7 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
             collectors,
             settings.interval_ms * _NS_PER_MS,
             int(settings.block_seconds * _NS_PER_SECOND),
-            _KafkaOutlet(topics.samples, settings.node, publisher, reporter, stats),
+            KafkaOutlet(topics.samples, settings.node, publisher, reporter, stats),
             stats,
         )
         metrics = sum(len(collector.metrics()) for collector in collectors)
@@ -108,7 +108,7 @@ def supported_collectors(collectors: list[Collector[Any]]) -> tuple[list[Collect
     return supported, reasons
 
 
-class _KafkaOutlet:
+class KafkaOutlet:
     """Blocks to the samples topic, the fate of collectors and heartbeats to the status topic."""
 
     def __init__(self, topic: str, node: str, publisher: Publisher, reporter: Reporter, stats: RunStats) -> None:
