@@ -10,6 +10,7 @@ from faust.types.auth import CredentialsT
 
 from pulsetrain.schemas.kafka import KafkaSettings, aiokafka_security
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.faust_transport import ShortWaitTransport
 
 SESSION_TIMEOUT_SECONDS = 10.0
 """A killed worker's partitions are taken over after this time (Faust's default is 60 s)."""
@@ -18,6 +19,8 @@ HEARTBEAT_SECONDS = 3.0
 COMMIT_INTERVAL_SECONDS = 1.0
 PRODUCER_LINGER_SECONDS = 0.01
 MAX_REQUEST_BYTES = 8_000_000
+BATCH_BYTES = 256 * 1024
+"""Room for several feature windows in a batch, within the smallest message limit of the topics."""
 
 
 def make_app(
@@ -29,7 +32,7 @@ def make_app(
         declare_topics: whether Faust may create the changelog topics of its tables; the embedded broker creates
             topics on first use and has no admin API.
     """
-    return faust.App(
+    app = faust.App(
         f"{topics.prefix}{stage}",
         broker=[f"kafka://{address.strip()}" for address in kafka.bootstrap.split(",")],
         broker_credentials=_credentials(kafka),
@@ -39,6 +42,7 @@ def make_app(
         producer_linger=PRODUCER_LINGER_SECONDS,
         producer_compression_type="lz4",
         producer_max_request_size=MAX_REQUEST_BYTES,
+        producer_max_batch_size=BATCH_BYTES,
         consumer_auto_offset_reset="earliest",
         # A worker must not wait at revocation for messages that it holds until a window closes: they are delivered
         # again to whoever gets the partition.
@@ -54,6 +58,8 @@ def make_app(
         logging_config={"version": 1, "disable_existing_loggers": False},
         loghandlers=logging.getLogger().handlers,
     )
+    app.transport = ShortWaitTransport(app.conf.broker_consumer, app)
+    return app
 
 
 def _credentials(kafka: KafkaSettings) -> CredentialsT | None:
