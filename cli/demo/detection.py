@@ -1,6 +1,6 @@
 """When a trouble counts as detected: a verdict that came with it and whose evidence names what it moves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pulsetrain.cli.demo.troubles import Trouble
@@ -41,14 +41,14 @@ class Detection:
     evidence: Evidence
 
 
-def find_detection(
+def verdicts_about(
     injection: Injection, revisions: Sequence[Revision], strongest: int | None = None
-) -> Detection | None:
-    """The first verdict about a trouble.
+) -> Iterator[Detection]:
+    """The flagged windows that are about a trouble, the first one first.
 
-    It is a flagged window that shares time with the trouble, and its evidence names a metric that the trouble moves. A
-    verdict that names only other metrics is a false alarm and no detection. An anomaly that named such a metric shortly
-    before the trouble began is about something else, unless it now names one `GROWTH` times as strongly.
+    Such a window shares time with the trouble, and its evidence names a metric that the trouble moves. A verdict that
+    names only other metrics is a false alarm. An anomaly that named such a metric shortly before the trouble began is
+    about something else, unless it now names one `GROWTH` times as strongly.
 
     Args:
         revisions: in the order in which they were read.
@@ -66,7 +66,6 @@ def find_detection(
         sigma = abs(evidence.deviation_sigma or 0.0)
         if injection.overlaps(anomaly):
             if sigma >= GROWTH * named_before.get(anomaly.id, 0.0):
-                return Detection(anomaly, one.read_at - injection.started_at, evidence)
+                yield Detection(anomaly, one.read_at - injection.started_at, evidence)
         elif 0 <= injection.started_at - anomaly.window_end.timestamp() <= BEFORE_SECONDS:
             named_before[anomaly.id] = max(sigma, named_before.get(anomaly.id, 0.0))
-    return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pulsetrain.cli.demo.chapters import Chapter, ChapterState
-from pulsetrain.cli.demo.detection import Detection, Injection, find_detection
+from pulsetrain.cli.demo.detection import Detection, Injection, verdicts_about
 from pulsetrain.cli.demo.journal import Journal, Tone
 from pulsetrain.cli.demo.observations import Observations, Shown
 from pulsetrain.cli.demo.timing import (
@@ -33,7 +33,9 @@ BUSY_SHARE = 0.5
 ATTEMPTS = 2
 RECURRENCE_ATTEMPTS = 3
 EXCUSED_WINDOWS = 6
-"""The job must be excused in so many windows; the last ones are full of it."""
+FLAGGED_WINDOWS = 3
+"""The job is excused if so many windows of it are before so many were flagged; the last of six are full of it. On a
+machine with other work, a single window may be flagged for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,25 +226,26 @@ class Story:
         job = self._inject(NETWORK_COPY)
         yield self._wait(
             f"{EXCUSED_WINDOWS} excused windows of the {NETWORK_COPY.title}",
-            lambda: self._seen.excused - before >= EXCUSED_WINDOWS or self._flagged(job) is not None,
+            lambda: self._seen.excused - before >= EXCUSED_WINDOWS or len(self._flagged(job)) >= FLAGGED_WINDOWS,
             EXCUSED_SECONDS,
         )
         flagged, excused = self._flagged(job), self._seen.excused - before
+        is_flagged = len(flagged) >= FLAGGED_WINDOWS
         what = f"the {NETWORK_COPY.title} that came again"
-        if flagged is not None:
+        if is_flagged:
             self._fail(self._recurrence, "flagged", f"{what} was flagged despite its label")
             yield from self._go_on(job, TAUGHT_SECONDS)
         elif excused < EXCUSED_WINDOWS:
             self._fail(self._recurrence, "not excused", f"{what} was excused in {excused} windows only")
         else:
-            self._recurrence.succeed(f"excused {excused} windows")
+            self._recurrence.succeed(f"excused in {excused} windows of {excused + len(flagged)}")
             yield from self._detect(self._meanwhile, DISK_HAMMER)
         self._end(job)
-        return flagged
+        return flagged[0] if is_flagged else None
 
-    def _flagged(self, job: Injection) -> Detection | None:
-        """A verdict about the job before anything else; other work may be flagged while the job goes on."""
-        return find_detection(job, self._seen.revisions, strongest=1)
+    def _flagged(self, job: Injection) -> list[Detection]:
+        """Verdicts about the job more than about anything else that goes on at the same time."""
+        return list(verdicts_about(job, self._seen.revisions, strongest=1))
 
     def _quiet(self) -> Waits:
         """Until no anomaly is open and the newest window holds nothing of the loads that ended, or for a while."""
@@ -254,7 +257,7 @@ class Story:
         )
 
     def _found(self, injection: Injection) -> Detection | None:
-        return find_detection(injection, self._seen.revisions)
+        return next(verdicts_about(injection, self._seen.revisions), None)
 
     def _inject(self, trouble: Trouble) -> Injection:
         injection = Injection(trouble, self._clock())

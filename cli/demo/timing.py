@@ -17,7 +17,7 @@ SHOWN_SECONDS = 6.0
 TAUGHT_SECONDS = 9.0
 """The harmless job goes on for so long, that windows which are full of it are among those to learn from."""
 
-QUIET_SECONDS = 20.0
-CLOSE_SECONDS = 25.0
+QUIET_SECONDS = 15.0
+CLOSE_SECONDS = 20.0
 RETRAIN_SECONDS = 30.0
 EXCUSED_SECONDS = 25.0

@@ -6,7 +6,7 @@ from functools import cache
 
 from pulsetrain.schemas.anomaly import Evidence
 
-LEAST_SIGMA = 3.0
+LEAST_SIGMA = 5.0
 """A metric that deviates less is no evidence, even where it is among the five strongest."""
 
 _SIGNED_FEATURES = ("mean", "median", "minimum", "maximum", "quantile", "abs_energy", "linear_trend__attr_")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pulsetrain.cli.demo.detection import Injection, Revision, find_detection
+from pulsetrain.cli.demo.detection import Detection, Injection, Revision, verdicts_about
 from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, NETWORK_COPY, Trouble
 from pulsetrain.schemas.anomaly import AnomalyState, Evidence
 from tests.unit.cli.demo.world import BEGIN, anomaly, evidence
@@ -10,6 +10,10 @@ from tests.unit.cli.demo.world import BEGIN, anomaly, evidence
 START = BEGIN + 100
 BUSY = "system.cpu.utilization"
 SWITCHES = "system.linux.context_switches"
+
+
+def find_detection(injection: Injection, revisions: list[Revision], strongest: int | None = None) -> Detection | None:
+    return next(verdicts_about(injection, revisions, strongest), None)
 
 
 def hog(ended_at: float | None = None) -> Injection:
@@ -84,6 +88,16 @@ def test_only_the_strongest_evidence_counts_where_that_is_asked_for() -> None:
     assert found.anomaly.revision == 1
 
 
+def test_every_flagged_window_of_the_fault_is_a_verdict_about_it() -> None:
+    ends = [START - 1, START + 1, START + 2, START + 3]
+    revisions = [
+        Revision(anomaly(evidence(BUSY, 40.0), end=end, first_end=ends[1], revision=number), end + 2)
+        for number, end in enumerate(ends)
+        if number
+    ]
+    assert [found.after_seconds for found in verdicts_about(hog(), revisions)] == [3.0, 4.0, 5.0]
+
+
 def test_a_window_after_the_faults_end_does_not_count() -> None:
     late = Revision(anomaly(BUSY, end=START + 15), START + 17)
     assert find_detection(hog(ended_at=START + 10), [late]) is None
@@ -124,10 +138,10 @@ def test_evidence_that_names_what_the_trouble_moves(trouble: Trouble, one: Evide
         (CPU_HOG, evidence("system.cpu.utilization", -27.0)),
         (CPU_HOG, evidence("system.cpu.utilization{cpu.mode=idle}", 27.0)),
         (CPU_HOG, evidence("system.cpu.utilization{cpu.mode=iowait}", 27.0)),
-        (CPU_HOG, evidence("system.cpu.utilization", 2.9)),
+        (CPU_HOG, evidence("system.cpu.utilization", 4.9)),
         (CPU_HOG, evidence("system.cpu.utilization", None)),
         (MEMORY_LEAK, evidence("system.memory.usage{system.memory.state=free}", 8.0)),
-        (DISK_HAMMER, evidence("system.disk.io{disk.io.direction=write}", -4.0)),
+        (DISK_HAMMER, evidence("system.disk.io{disk.io.direction=write}", -14.0)),
         (NETWORK_COPY, evidence("system.linux.softirqs{linux.softirq.type=timer}")),
     ],
 )

@@ -89,7 +89,7 @@ def test_an_anomaly_that_was_open_before_a_fault_is_not_its_detection() -> None:
 
 
 def test_a_fault_hidden_by_noise_gets_its_second_chance_in_quiet() -> None:
-    world = World(noise={range(68, 98): MOVED["cpu_hog"]})
+    world = World(noise={range(68, 93): MOVED["cpu_hog"]})
     assert world.run() is None
     assert world.actions[:4] == ["start cpu_hog", "stop cpu_hog"] * 2
     assert world.results()["detect_cpu_hog"] == ("done", "detected")
