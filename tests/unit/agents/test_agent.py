@@ -73,8 +73,7 @@ def test_samples_of_a_block_that_cannot_be_encoded_are_reported_as_lost() -> Non
     assert {topic for topic, _ in recorder.sent} == {"status"}
     statuses = [decode_json(message, Status) for _, message in recorder.sent]
     lost = [status for status in statuses if status.event is StatusEvent.SAMPLES_DROPPED]
-    assert [status.message for status in lost] == [
-        "6 samples were lost since the last report: a block can't be sent "
-        "(SampleBlock of n: tick times must be positive and ascending)."
-    ]
+    assert len(lost) == 1
+    assert lost[0].message.startswith("6 samples were lost since the last report: a block can't be sent (SampleBlock")
+    assert "tick times must be positive and ascending" in lost[0].message
     assert lost[0].details["lost_samples"] == 6
