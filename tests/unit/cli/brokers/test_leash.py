@@ -39,8 +39,9 @@ def assert_gone(command: psutil.Process) -> None:
 
 
 def test_the_command_runs_and_its_exit_code_is_passed_on() -> None:
-    done = subprocess.run([*LEASHED, "sh", "-c", "exit 3"], stdin=subprocess.PIPE, check=False, timeout=30)
-    assert done.returncode == 3
+    # The pipe stays open until the command has ended: closing it would end the command first, now and then.
+    with subprocess.Popen([*LEASHED, "sh", "-c", "exit 3"], stdin=subprocess.PIPE) as leash_process:
+        assert leash_process.wait(timeout=30) == 3
 
 
 def test_closing_the_pipe_ends_the_command(leashed: subprocess.Popen[str]) -> None:
