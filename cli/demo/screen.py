@@ -104,7 +104,7 @@ def _loop(chapters: Sequence[Chapter], moment: Moment) -> RenderableType:
         style = "dim" if chapter.state is ChapterState.AHEAD else ""
         table.add_row(Text(*_MARKS[chapter.state]), Text(chapter.title, style), Text(after, "green"))
     if not moment.waiting:
-        return table
+        return Group(table, "", "")
     return Group(
         table,
         Text(f"waiting for {moment.waiting}", "yellow"),

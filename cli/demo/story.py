@@ -94,7 +94,7 @@ class Story:
         self._benign = Chapter("flag_benign", f"flag a harmless {job}", job)
         self._retrain = Chapter("retrain", "learn from its label")
         self._recurrence = Chapter("excuse", f"excuse the next {job}", f"{job}, again")
-        self._meanwhile = _fault("detect_meanwhile", DISK_HAMMER, " meanwhile", f" during the {job}")
+        self._meanwhile = _fault("detect_meanwhile", DISK_HAMMER, " meanwhile", " during the copy")
         self._again = _fault("detect_again", CPU_HOG, " again", ", again")
 
     @property
@@ -238,7 +238,7 @@ class Story:
         elif excused < EXCUSED_WINDOWS:
             self._fail(self._recurrence, "not excused", f"{what} was excused in {excused} windows only")
         else:
-            self._recurrence.succeed(f"excused in {excused} windows of {excused + len(flagged)}")
+            self._recurrence.succeed(f"excused {excused} of {excused + len(flagged)}")
             yield from self._detect(self._meanwhile, DISK_HAMMER)
         self._end(job)
         return flagged[0] if is_flagged else None

@@ -35,9 +35,9 @@ def verdict_text(anomaly: Anomaly) -> str:
 
 
 def detection_text(found: Detection) -> str:
-    """The evidence that names the trouble, and the strongest of the other."""
+    """The evidence that names the trouble, and on a second line the strongest of the other."""
     others = [one for one in found.anomaly.evidence if one is not found.evidence]
-    return ", ".join(evidence_text(one) for one in [found.evidence, *others[:1]])
+    return "\n".join(evidence_text(one) for one in [found.evidence, *others[:1]])
 
 
 def duration_text(seconds: float) -> str:

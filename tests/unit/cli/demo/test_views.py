@@ -75,7 +75,7 @@ def test_the_table_names_each_load_its_verdict_the_time_and_the_evidence(closed:
         "disk hammer",
         "network copy",
         "network copy, again",
-        "disk hammer during the network copy",
+        "disk hammer during the copy",
         "CPU hog, again",
     ]
     assert cells[0][2] == "detected"
