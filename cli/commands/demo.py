@@ -33,6 +33,7 @@ def demo(
     from pulsetrain.cli.extras import require_extra
 
     require_extra("streams", "faust", "onnxruntime", "sklearn", "tsfresh")
+    import os
     import signal
     import sys
 
@@ -44,8 +45,8 @@ def demo(
     from pulsetrain.cli.demo.views import choose_view
     from pulsetrain.cli.errors import ConfigError
 
-    if svg is not None and not svg.parent.is_dir():
-        raise ConfigError(f"--svg {svg}: there is no folder {svg.parent}.")
+    if svg is not None and (svg.is_dir() or not os.access(svg if svg.exists() else svg.parent, os.W_OK)):
+        raise ConfigError(f"--svg {svg}: there is no file that can be written.")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda stopped, _frame: sys.exit(128 + stopped))
     console = Console(stderr=as_json, highlight=False)

@@ -3,11 +3,13 @@
 import os
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pulsetrain.cli.demo.children import Loads
 from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, Trouble
+from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.label import make_label, send_label
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.label import LabelVerdict
@@ -17,6 +19,7 @@ HOG_PROCESSES = 24
 """As of a data loader with far too many workers: many for each CPU, so that tasks queue up on a busy machine, too."""
 
 MOST_LEAKED_MEBIBYTES = 1280
+LEAST_LEAKED_MEBIBYTES = 100
 LONGEST_LOAD_SECONDS = 120.0
 
 _KIBIBYTES_PER_MEBIBYTE = 1024
@@ -29,27 +32,59 @@ def take_few_cpus() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:MOST_CPUS])
 
 
-def leak_mebibytes(meminfo: str, cgroup_limit: str = "max", cgroup_usage: str = "0") -> int:
+@dataclass(frozen=True, slots=True)
+class ContainerMemory:
+    """What a container may have and has, in bytes; `reclaimable` is page cache, which gives way to whoever needs it."""
+
+    limit: int
+    usage: int
+    reclaimable: int
+
+    @property
+    def available(self) -> int:
+        """Bytes that a process may still take."""
+        return self.limit - self.usage + self.reclaimable
+
+
+def leak_mebibytes(meminfo: str, container: ContainerMemory | None = None) -> int:
     """How much the leak may take: a third of the memory that is available here, in a container too, 1.25 GiB at most.
 
     Args:
         meminfo: text of /proc/meminfo.
-        cgroup_limit: text of memory.max of this cgroup (v2), a number of bytes or `max`.
-        cgroup_usage: text of memory.current, bytes.
+        container: None outside of one, or where it has no limit.
+
+    Raises:
+        CliError: that is too little to be told from the ordinary.
     """
     available = next(line for line in meminfo.splitlines() if line.startswith("MemAvailable:"))
     mebibytes = int(available.split()[1]) // _KIBIBYTES_PER_MEBIBYTE
-    if cgroup_limit.strip() != "max":
-        mebibytes = min(mebibytes, (int(cgroup_limit) - int(cgroup_usage)) // _MEBIBYTE)
+    if container is not None:
+        mebibytes = min(mebibytes, container.available // _MEBIBYTE)
+    if mebibytes // 3 < LEAST_LEAKED_MEBIBYTES:
+        raise CliError(
+            f"The demo needs {3 * LEAST_LEAKED_MEBIBYTES} MiB of memory for its leak, and {max(mebibytes, 0)} MiB are "
+            "available: end other programs, or give the container more."
+        )
     return min(mebibytes // 3, MOST_LEAKED_MEBIBYTES)
 
 
-def _leak_mebibytes_here() -> int:
-    meminfo = Path("/proc/meminfo").read_text()
-    limit, usage = _CGROUP / "memory.max", _CGROUP / "memory.current"
-    if limit.is_file() and usage.is_file():
-        return leak_mebibytes(meminfo, limit.read_text(), usage.read_text())
-    return leak_mebibytes(meminfo)
+def container_memory(root: Path = _CGROUP) -> ContainerMemory | None:
+    """Memory of this container by its cgroup, version 2 or 1; None where it has no limit."""
+    for folder, limit, usage, reclaimable in (
+        (root, "memory.max", "memory.current", "inactive_file"),
+        (root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        if (folder / limit).is_file() and (folder / usage).is_file():
+            text = (folder / limit).read_text().strip()
+            stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            used = int((folder / usage).read_text())
+            return None if text == "max" else ContainerMemory(int(text), used, int(stat.get(reclaimable, 0)))
+    return None
+
+
+def leak_mebibytes_here() -> int:
+    """How much the leak may take on this machine."""
+    return leak_mebibytes(Path("/proc/meminfo").read_text(), container_memory())
 
 
 def _disk_folder() -> str:
@@ -88,7 +123,7 @@ class MachineHands:
         if trouble is CPU_HOG:
             return ["--processes", str(HOG_PROCESSES)]
         if trouble is MEMORY_LEAK:
-            return ["--mebibytes", str(_leak_mebibytes_here())]
+            return ["--mebibytes", str(leak_mebibytes_here())]
         if trouble is DISK_HAMMER:
             return ["--folder", _disk_folder()]
         return []

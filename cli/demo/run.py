@@ -16,12 +16,13 @@ from pulsetrain.cli.demo.children import Children, Loads
 from pulsetrain.cli.demo.demo import Demo
 from pulsetrain.cli.demo.feed import Feed
 from pulsetrain.cli.demo.journal import Journal
-from pulsetrain.cli.demo.machine import MachineHands, take_few_cpus
+from pulsetrain.cli.demo.machine import MachineHands, leak_mebibytes_here, take_few_cpus
 from pulsetrain.cli.demo.observations import Observations
 from pulsetrain.cli.demo.screen import Moment
 from pulsetrain.cli.demo.story import NotClosedError, Story, Wait, Waits
 from pulsetrain.cli.demo.timing import HOP_SECONDS, WARM_UP_SECONDS, WINDOW_SECONDS
 from pulsetrain.cli.demo.views import View
+from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.topics import create_topics
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import ALL_TOPICS
@@ -42,9 +43,10 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
 
     Raises:
         BrokerError: the broker can't be started.
-        CliError: a process of the demo ended by itself.
+        CliError: this machine has too little memory.
     """
     take_few_cpus()
+    leak_mebibytes_here()  # says now what would fail in the middle
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pulsetrain-demo-")))
         broker, environment = stack.enter_context(_broker(on_apache_kafka, announce))
@@ -69,7 +71,7 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
         try:
             drive(demo.story.tell(), look, view.show, time.time)
             demo.not_closed = first_problem(demo.story.chapters)
-        except NotClosedError as error:
+        except (NotClosedError, CliError) as error:
             demo.not_closed = str(error)
         demo.seconds = time.time() - demo.story.began_at
     return demo
