@@ -31,11 +31,16 @@ class Outbox:
         self.source = f"{stage}@{socket.gethostname()}:{os.getpid()}"
 
     async def send(
-        self, topic: str, key: bytes, value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()
+        self,
+        topic: str,
+        key: bytes,
+        value: bytes | None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        partition: int | None = None,
     ) -> Confirmation:
-        """Queues one message; the future is done when the broker has confirmed it."""
+        """Queues one message, where its key belongs; the future is done when the broker has confirmed it."""
         confirmation = await self._app.producer.send(
-            topic, key=key, value=value, partition=None, timestamp=None, headers=list(headers)
+            topic, key=key, value=value, partition=partition, timestamp=None, headers=list(headers)
         )
         return asyncio.ensure_future(confirmation)
 

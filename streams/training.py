@@ -27,6 +27,9 @@ from pulsetrain.streams.settings import NS, WorkerSettings
 
 _LOOK_SECONDS = 0.5
 
+_MODELS_PARTITION = 0
+"""A pointer must not overtake its release. The topic has one partition, except on the embedded broker."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -131,7 +134,7 @@ class TrainingSession:
         await (await self._send(activation.pointer))
         self.trainer.published(release, activation.pointer)
         for key in activation.tombstone_keys:
-            await self._outbox.send(self._topics.models, key=key.encode(), value=None)
+            await self._outbox.send(self._topics.models, key=key.encode(), value=None, partition=_MODELS_PARTITION)
         manifest = release.manifest
         await self._outbox.status(
             StatusEvent.MODEL_PUBLISHED,
@@ -148,7 +151,8 @@ class TrainingSession:
         )
 
     async def _send(self, record: ModelRecord) -> asyncio.Future[object]:
-        return await self._outbox.send(self._topics.models, key=record.key.encode(), value=encode_model_record(record))
+        key, value = record.key.encode(), encode_model_record(record)
+        return await self._outbox.send(self._topics.models, key=key, value=value, partition=_MODELS_PARTITION)
 
     def _take_model(self, record: ConsumerRecord) -> None:
         for event in self._registry.apply(record.key, record.value):
