@@ -15,10 +15,10 @@ from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.label import LabelVerdict
 
 MOST_CPUS = 2
-HOG_PROCESSES = 24
+HOG_PROCESSES = 48
 """As of a data loader with far too many workers: many for each CPU, so that tasks queue up on a busy machine, too."""
 
-MOST_LEAKED_MEBIBYTES = 1280
+MOST_LEAKED_MEBIBYTES = 1536
 LEAST_LEAKED_MEBIBYTES = 100
 LONGEST_LOAD_SECONDS = 120.0
 
@@ -47,7 +47,7 @@ class ContainerMemory:
 
 
 def leak_mebibytes(meminfo: str, container: ContainerMemory | None = None) -> int:
-    """How much the leak may take: a third of the memory that is available here, in a container too, 1.25 GiB at most.
+    """How much the leak may take: a third of the memory that is available here, in a container too, 1.5 GiB at most.
 
     Args:
         meminfo: text of /proc/meminfo.

@@ -134,7 +134,7 @@ def _settings(bootstrap: str, *, declare_topics: bool) -> dict[str, str]:
         # A minute of warm-up has a dozen independent windows: too few for the default number of columns, and for a
         # threshold that is exceeded once a day.
         "worker.learn.max_columns": 80,
-        "worker.learn.false_alarms_per_day": 200.0,
+        "worker.learn.false_alarms_per_day": 400.0,
     }
     return {variable_name(tuple(name.split("."))): str(value) for name, value in settings.items()}
 

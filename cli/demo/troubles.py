@@ -52,7 +52,7 @@ class Trouble:
 CPU_HOG = Trouble(
     "cpu_hog",
     "CPU hog",
-    "24 processes that never wait",
+    "48 processes that never wait",
     Family(
         rising=(
             "system.cpu.utilization",

@@ -14,7 +14,7 @@ MEBIBYTE = 1024 * 1024
 @pytest.mark.parametrize(
     ("available_kibibytes", "container", "mebibytes"),
     [
-        (22_000_000, None, 1280),
+        (22_000_000, None, 1536),
         (3_000_000, None, 976),
         (22_000_000, ContainerMemory(1024 * MEBIBYTE, 256 * MEBIBYTE, 0), 256),
         (22_000_000, ContainerMemory(2048 * MEBIBYTE, 2047 * MEBIBYTE, 1500 * MEBIBYTE), 500),
