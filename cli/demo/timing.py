@@ -4,8 +4,8 @@ WINDOW_SECONDS = 5.0
 HOP_SECONDS = 1.0
 WARM_UP_SECONDS = 60.0
 
-LAST_BEGIN_SECONDS = 210.0
-LAST_END_SECONDS = 230.0
+LAST_BEGIN_SECONDS = 205.0
+LAST_END_SECONDS = 225.0
 """After so long since the start no chapter begins and nothing is tried again, and no wait goes on: with the time that
 it takes to end all processes, the whole stays under four minutes."""
 

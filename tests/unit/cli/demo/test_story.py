@@ -109,7 +109,7 @@ def test_a_machine_that_is_never_quiet_ends_the_demo_in_time() -> None:
     )
     reason = world.run()
     assert reason is not None
-    assert reason.startswith("after 210 s there was no time left to ")
+    assert reason.startswith("after 205 s there was no time left to ")
     assert world.now - BEGIN < 240
     assert not world.running
 
