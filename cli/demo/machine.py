@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pulsetrain.cli.demo.children import Loads
+from pulsetrain.cli.demo.children import Children, Loads
 from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, Trouble
 from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.label import make_label, send_label
@@ -96,15 +96,21 @@ class MachineHands:
     """Does what the story decides, on this machine and on this Kafka.
 
     Args:
+        children: starts the agent.
         loads: starts and ends the processes of loads.
         kafka: where Kafka is.
         labels_topic: full name of the labels topic.
     """
 
-    def __init__(self, loads: Loads, kafka: KafkaSettings, labels_topic: str) -> None:
+    def __init__(self, children: Children, loads: Loads, kafka: KafkaSettings, labels_topic: str) -> None:
+        self._children = children
         self._loads = loads
         self._kafka = kafka
         self._labels_topic = labels_topic
+
+    def start_agent(self) -> None:
+        """Lets an agent read this machine."""
+        self._children.start("agent", ["agent"])
 
     def start(self, trouble: Trouble) -> None:
         """Puts a load on this machine."""

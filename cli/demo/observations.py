@@ -73,7 +73,7 @@ class Rate:
 
 
 class Observations:
-    """Takes record by record and knows the state of the whole.
+    """Takes record by record and knows the state of the whole; `stages` are those that have sent a heartbeat.
 
     Args:
         clock: Unix seconds; the time at which a record is taken is the time at which it was read.
@@ -98,7 +98,9 @@ class Observations:
         self.revisions: list[Revision] = []
         self.published: list[PublishedModel] = []
         self.loaded_versions: set[int] = set()
+        self.stages: set[str] = set()
         self.setbacks: list[str] = []
+        self.stages: set[str] = set()
         self._first_end_seconds: float | None = None
         self._open: set[str] = set()
 
@@ -161,6 +163,9 @@ class Observations:
 
     def _take_status(self, status: Status) -> None:
         details = status.details
+        speaker = printable(status.source.partition("@")[0])
+        if status.event is StatusEvent.HEARTBEAT:
+            self.stages.add(speaker)
         match status.event:
             case StatusEvent.HEARTBEAT if "benign" in details:
                 self.scored = _whole(details["scored"])
@@ -181,7 +186,7 @@ class Observations:
                 self.setbacks.append(status.message)
         if status.event not in _UNTOLD:
             tone = Tone.EVENT if status.severity is Severity.INFO else Tone.PROBLEM
-            self._journal.write(tone, printable(f"{status.source.partition('@')[0]}: {status.message}"))
+            self._journal.write(tone, f"{speaker}: {printable(status.message)}")
 
 
 def _whole(value: str | int | float | None) -> int:

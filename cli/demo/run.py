@@ -19,8 +19,8 @@ from pulsetrain.cli.demo.journal import Journal
 from pulsetrain.cli.demo.machine import MachineHands, leak_mebibytes_here, take_few_cpus
 from pulsetrain.cli.demo.observations import Observations
 from pulsetrain.cli.demo.screen import Moment
-from pulsetrain.cli.demo.story import NotClosedError, Story, Wait, Waits
-from pulsetrain.cli.demo.timing import HOP_SECONDS, WARM_UP_SECONDS, WINDOW_SECONDS
+from pulsetrain.cli.demo.story import STAGES, NotClosedError, Story, Wait, Waits
+from pulsetrain.cli.demo.timing import HOP_SECONDS, WARM_UP_SECONDS, WINDOW_SECONDS, WORKERS_SECONDS
 from pulsetrain.cli.demo.views import View
 from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.topics import create_topics
@@ -29,7 +29,6 @@ from pulsetrain.schemas.topics import ALL_TOPICS
 
 PREFIX = "demo."
 
-_STAGES = ("features", "detect", "learn")
 _POLL_SECONDS = 0.2
 
 
@@ -53,13 +52,12 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
         config = load_config(environment=environment)
         children = stack.enter_context(Children(folder, _without_settings(os.environ) | environment))
         loads = stack.enter_context(Loads())
-        hands = MachineHands(loads, config.kafka, config.topics.names.labels)
+        hands = MachineHands(children, loads, config.kafka, config.topics.names.labels)
         journal = Journal(time.time)
         seen = Observations(time.time, journal)
         demo = Demo(broker, journal, seen, Story(seen, hands, journal, time.time))
         view = stack.enter_context(view_of(demo))
-        children.start("agent", ["agent"])
-        children.start("workers", ["worker", *_STAGES])
+        children.start("workers", ["worker", *sorted(STAGES)])
         feed = stack.enter_context(Feed(config.kafka, PREFIX, journal))
 
         def look() -> None:
@@ -69,6 +67,8 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
                 seen.take(record)
 
         try:
+            drive(_workers_begin(seen), look, view.show, time.time)
+            children.start("agent", ["agent"])
             drive(demo.story.tell(), look, view.show, time.time)
             demo.not_closed = first_problem(demo.story.chapters)
         except (NotClosedError, CliError) as error:
@@ -103,6 +103,11 @@ def drive(waits: Waits, look: Callable[[], None], show: Callable[[Moment], None]
             wait = waits.send(comes_true(wait))
     except StopIteration:
         return
+
+
+def _workers_begin(seen: Observations) -> Waits:
+    """Waits for the workers: the load of their start is not to be learned as normal. Without them no window comes."""
+    yield Wait("the workers", lambda: seen.stages >= set(_STAGES), WORKERS_SECONDS)
 
 
 @contextmanager

@@ -26,9 +26,11 @@ from pulsetrain.cli.demo.timing import (
     SHOWN_SECONDS,
     TAUGHT_SECONDS,
     WARM_UP_SECONDS,
+    WORKERS_SECONDS,
 )
 from pulsetrain.cli.demo.troubles import CPU_HOG, DISK_HAMMER, MEMORY_LEAK, NETWORK_COPY, Trouble
 
+STAGES = frozenset({"features", "detect", "learn"})
 BUSY_SHARE = 0.5
 ATTEMPTS = 2
 RECURRENCE_ATTEMPTS = 3
@@ -54,6 +56,9 @@ Waits = Generator[Wait, bool, None]
 
 class Hands(Protocol):
     """What the story does to the world."""
+
+    def start_agent(self) -> None:
+        """Lets an agent read this machine."""
 
     def start(self, trouble: Trouble) -> None:
         """Puts a load on this machine."""
@@ -125,7 +130,12 @@ class Story:
         yield from self._detect(self._again, CPU_HOG)
 
     def _first_window(self) -> Waits:
+        """The agent comes last: that the workers start is not to be learned as normal."""
         self._begin(self._start)
+        if not (yield self._wait("the workers", lambda: self._seen.stages >= STAGES, WORKERS_SECONDS)):
+            missing = ", ".join(sorted(STAGES - self._seen.stages))
+            raise self._failed(self._start, f"no sign of life came from {missing} within {WORKERS_SECONDS:.0f} s")
+        self._hands.start_agent()
         if not (yield self._wait("the first feature window", lambda: self._seen.windows > 0, FIRST_WINDOW_SECONDS)):
             came = "samples came, but no window of them" if self._seen.samples else "no samples came"
             raise self._failed(self._start, f"{came} within {FIRST_WINDOW_SECONDS:.0f} s")

@@ -9,7 +9,8 @@ LAST_END_SECONDS = 225.0
 """After so long since the start no chapter begins and nothing is tried again, and no wait goes on: with the time that
 it takes to end all processes, the whole stays under four minutes."""
 
-FIRST_WINDOW_SECONDS = 45.0
+WORKERS_SECONDS = 45.0
+FIRST_WINDOW_SECONDS = 20.0
 FIRST_MODEL_SECONDS = WARM_UP_SECONDS + 45.0
 DETECT_SECONDS = 12.0
 SHOWN_SECONDS = 6.0

@@ -2,7 +2,7 @@
 
 from pulsetrain.cli.demo.chapters import first_problem
 from pulsetrain.cli.demo.journal import Tone
-from tests.unit.cli.demo.world import BEGIN, MOVED, World
+from tests.unit.cli.demo.world import BEGIN, MOVED, STARTED_SECONDS, World
 
 
 def labels(world: World) -> list[str]:
@@ -70,9 +70,21 @@ def test_a_refused_training_ends_the_story_with_the_trainers_reason() -> None:
     assert world.run() == "nothing was learned from the label: 61 windows labelled benign teach nothing new"
 
 
+def test_the_agent_starts_once_all_workers_have_given_a_sign_of_life() -> None:
+    world = World()
+    world.run()
+    assert world.agent_started_at == BEGIN + STARTED_SECONDS
+
+
+def test_without_workers_the_story_ends_and_names_them() -> None:
+    world = World(dead=True)
+    assert world.run() == "no sign of life came from detect, features, learn within 45 s"
+    assert world.agent_started_at is None
+
+
 def test_without_samples_the_story_ends_and_says_so() -> None:
     world = World(silent=True)
-    assert world.run() == "no samples came within 45 s"
+    assert world.run() == "no samples came within 20 s"
     assert world.now - BEGIN < 46
 
 
@@ -126,7 +138,8 @@ def test_every_wait_says_what_it_waits_for() -> None:
     world = World()
     world.run()
     assert all(world.waits)
-    assert world.waits[:4] == [
+    assert world.waits[:5] == [
+        "the workers",
         "the first feature window",
         "the first model",
         "a verdict about the CPU hog",

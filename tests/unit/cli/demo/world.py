@@ -24,6 +24,7 @@ NS = 1_000_000_000
 LATENCY_SECONDS = 2.0
 WINDOW_SECONDS = 5.0
 LOOK_SECONDS = 0.25
+STARTED_SECONDS = 4.0
 
 MOVED = {
     "cpu_hog": "system.cpu.utilization",
@@ -85,10 +86,12 @@ def window(end: float, busy: float = 0.5) -> FeatureWindow:
     )
 
 
-def status(event: StatusEvent, message: str = "", **details: str | int | float | None) -> Status:
+def status(
+    event: StatusEvent, message: str = "", source: str = "learn@node-00:1", **details: str | int | float | None
+) -> Status:
     """A status message of a worker."""
     return Status(
-        source="learn@node-00:1",
+        source=source,
         event=event,
         severity=Severity.INFO,
         at=utc(BEGIN),
@@ -106,11 +109,13 @@ def utc(seconds: float) -> datetime:
 class World:
     """The machine, its stream and the story that is told on it.
 
-    `silent`: no samples come. `untrained`: no model comes. `unseen`: loads that are never flagged. `labels_needed`:
-    until the job is excused. `refusal`: why the trainer learns nothing from a label. `busy`: share of CPU time in use.
-    `noise`: metrics that other work makes deviate, by the times in seconds after the beginning.
+    `dead`: the workers do not start. `silent`: no samples come. `untrained`: no model comes. `unseen`: loads that are
+    never flagged. `labels_needed`: until the job is excused. `refusal`: why the trainer learns nothing from a label.
+    `busy`: share of CPU time in use. `noise`: metrics that other work makes deviate, by the times in seconds after the
+    beginning.
     """
 
+    dead: bool = False
     silent: bool = False
     untrained: bool = False
     unseen: set[str] = field(default_factory=set)
@@ -120,13 +125,14 @@ class World:
     noise: dict[range, str] = field(default_factory=dict)
 
     now: float = BEGIN
+    agent_started_at: float | None = None
     running: dict[str, float] = field(default_factory=dict)
     actions: list[str] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._loads: list[tuple[str, float, float | None]] = []
-        self._newest_end = BEGIN + 5
+        self._newest_end = BEGIN + STARTED_SECONDS + WINDOW_SECONDS
         self._labels = 0
         self._version = 0
         self._open: Anomaly | None = None
@@ -147,6 +153,9 @@ class World:
     def results(self) -> dict[str, tuple[str, str]]:
         """State and result of each chapter."""
         return {one.name: (one.state.value, one.result) for one in self.story.chapters}
+
+    def start_agent(self) -> None:
+        self.agent_started_at = self.now
 
     def start(self, trouble: Trouble) -> None:
         self.actions.append(f"start {trouble.load}")
@@ -171,7 +180,10 @@ class World:
 
     def _look(self) -> None:
         self.now += LOOK_SECONDS
-        if self.silent:
+        if not self.seen.stages and self.now >= BEGIN + STARTED_SECONDS and not self.dead:
+            for stage in ("features", "detect", "learn"):
+                self.seen.take(status(StatusEvent.HEARTBEAT, source=f"{stage}@node-00:1"))
+        if self.silent or self.agent_started_at is None:
             return
         while self._newest_end + 1 <= self.now - LATENCY_SECONDS:
             self._newest_end += 1
@@ -179,7 +191,7 @@ class World:
 
     def _close_window(self, end: float) -> None:
         self.seen.take(window(end, self.busy))
-        if self._version == 0 and not self.untrained and end >= BEGIN + 65:
+        if self._version == 0 and not self.untrained and end >= BEGIN + 70:
             self._publish()
             return
         if self._version:
