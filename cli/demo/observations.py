@@ -98,7 +98,6 @@ class Observations:
         self.revisions: list[Revision] = []
         self.published: list[PublishedModel] = []
         self.loaded_versions: set[int] = set()
-        self.stages: set[str] = set()
         self.setbacks: list[str] = []
         self.stages: set[str] = set()
         self._first_end_seconds: float | None = None

@@ -20,7 +20,7 @@ from pulsetrain.cli.demo.machine import MachineHands, leak_mebibytes_here, take_
 from pulsetrain.cli.demo.observations import Observations
 from pulsetrain.cli.demo.screen import Moment
 from pulsetrain.cli.demo.story import STAGES, NotClosedError, Story, Wait, Waits
-from pulsetrain.cli.demo.timing import HOP_SECONDS, WARM_UP_SECONDS, WINDOW_SECONDS, WORKERS_SECONDS
+from pulsetrain.cli.demo.timing import HOP_SECONDS, WARM_UP_SECONDS, WINDOW_SECONDS
 from pulsetrain.cli.demo.views import View
 from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.topics import create_topics
@@ -67,8 +67,6 @@ def run_demo(*, on_apache_kafka: bool, announce: Callable[[str], None], view_of:
                 seen.take(record)
 
         try:
-            drive(_workers_begin(seen), look, view.show, time.time)
-            children.start("agent", ["agent"])
             drive(demo.story.tell(), look, view.show, time.time)
             demo.not_closed = first_problem(demo.story.chapters)
         except (NotClosedError, CliError) as error:
@@ -103,11 +101,6 @@ def drive(waits: Waits, look: Callable[[], None], show: Callable[[Moment], None]
             wait = waits.send(comes_true(wait))
     except StopIteration:
         return
-
-
-def _workers_begin(seen: Observations) -> Waits:
-    """Waits for the workers: the load of their start is not to be learned as normal. Without them no window comes."""
-    yield Wait("the workers", lambda: seen.stages >= set(_STAGES), WORKERS_SECONDS)
 
 
 @contextmanager
