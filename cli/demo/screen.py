@@ -116,7 +116,7 @@ def _machine(seen: Observations, loads: Sequence[str], now: float) -> Renderable
     scoring = [one.version for one in seen.published if seen.is_scoring(one)]
     figures = Table.grid(Column(style="dim", width=13), Column(ratio=1, no_wrap=True), expand=True)
     figures.add_row("node", seen.entity or "no window yet")
-    figures.add_row("load on it", Text(", ".join(loads), "bold red") if loads else "none of the demo")
+    figures.add_row("runs on it", Text("a training job").append("".join(f", {load}" for load in loads), "bold red"))
     figures.add_row("samples", f"{seen.sample_rate.per_second(now):,.0f}/s")
     figures.add_row("windows", f"{seen.window_rate.per_second(now):.1f}/s, {seen.scored} scored")
     figures.add_row("verdicts", f"{seen.flagged} flagged, {seen.excused} excused")

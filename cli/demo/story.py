@@ -58,7 +58,7 @@ class Hands(Protocol):
     """What the story does to the world."""
 
     def start_agent(self) -> None:
-        """Lets an agent read this machine."""
+        """Lets an agent read this machine, and a small training job work on it."""
 
     def start(self, trouble: Trouble) -> None:
         """Puts a load on this machine."""
@@ -135,6 +135,7 @@ class Story:
         if not (yield self._wait("the workers", lambda: self._seen.stages >= STAGES, WORKERS_SECONDS)):
             missing = ", ".join(sorted(STAGES - self._seen.stages))
             raise self._failed(self._start, f"no sign of life came from {missing} within {WORKERS_SECONDS:.0f} s")
+        self._journal.write(Tone.PLOT, "an agent begins to read this machine, and a small training job to work on it")
         self._hands.start_agent()
         if not (yield self._wait("the first feature window", lambda: self._seen.windows > 0, FIRST_WINDOW_SECONDS)):
             came = "samples came, but no window of them" if self._seen.samples else "no samples came"

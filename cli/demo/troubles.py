@@ -108,5 +108,5 @@ NETWORK_COPY = Trouble(
     "network_copy",
     "network copy",
     "a harmless job that comes again and again",
-    Family(rising=("system.network.*", "system.linux.softirqs{linux.softirq.type=net_*}")),
+    Family(rising=("system.network.*", "system.linux.softirqs", "system.linux.softirqs{linux.softirq.type=net_*}")),
 )
