@@ -20,9 +20,9 @@ def demo(
     """Show the whole loop on this machine, in under four minutes and on at most two CPUs.
 
     An agent and workers of its own learn what is normal here while a small training job runs. Then real faults are
-    started, one after another: a CPU hog, a memory leak and a disk hammer; each is detected, with evidence. A harmless job is flagged too, labelled a
-    false positive, and excused from then on, while faults still are detected. Everything that it starts ends with
-    it, and it needs no Kafka.
+    started, one after another: a CPU hog, a memory leak and a disk hammer; each is detected, with evidence. A harmless
+    job is flagged too, labelled a false positive, and excused from then on, while faults still are detected.
+    Everything that it starts ends with it, and it needs no Kafka.
 
     Example: pulsetrain demo
 
