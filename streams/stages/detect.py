@@ -1,15 +1,15 @@
 """Stage `detect`: feature windows in, anomalies out.
 
-The state of each entity lives in a table whose changelog is published when the window's offset is committed, and a
-window is acknowledged only after its verdict is confirmed: none is lost, and one that comes again is recognised.
+The state of each entity lives in a table. Its change is sent after the window's verdict is confirmed, and the window is
+acknowledged after the change is: no verdict is lost, and a window that comes again is recognised.
 """
 
 import logging
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import faust
-from faust.types import EventT, StreamT
+from faust.types import TP, EventT, StreamT
 
 from pulsetrain.models.registry import LoadedModel
 from pulsetrain.models.training_windows import entity_kind
@@ -19,8 +19,10 @@ from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.status import Severity, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.confirmed_table import ConfirmedTable
 from pulsetrain.streams.model_feed import ModelFeed
-from pulsetrain.streams.outbox import Outbox
+from pulsetrain.streams.ordered_acks import OrderedAcks
+from pulsetrain.streams.outbox import Confirmation, Outbox
 from pulsetrain.streams.recent_windows import RecentWindows
 from pulsetrain.streams.scoring import WindowScorer
 from pulsetrain.streams.settings import WorkerSettings
@@ -45,7 +47,9 @@ class DetectStage:
         self._outbox = Outbox(app, topics, STAGE)
         self._recent = RecentWindows()
         self._models = ModelFeed(kafka, topics, self._outbox, self._recent.rows)
-        self._entities = app.Table("entities", default=dict)
+        self._entities = ConfirmedTable(app, name="entities", default=dict, beacon=app.tables.beacon)
+        app.tables.add(self._entities)
+        self._acks: dict[TP, OrderedAcks] = {}
         self._scorers: dict[str, WindowScorer] = {}
         self._counts: Counter[str] = Counter()
         self._not_scored: dict[str, str] = {}
@@ -53,15 +57,28 @@ class DetectStage:
     async def consume(self, stream: StreamT[Any]) -> None:
         """Takes the features topic window by window, once all models that were published are known."""
         await self._models.caught_up()
-        async for event in stream.events():
-            await self._take(event)
+        async for event in cast(faust.Stream[bytes], stream).noack().events():
+            acks = self._acks.setdefault(event.message.tp, OrderedAcks(self._stop_worker))
+            acks.hold(event)
+            try:
+                confirmation = await self._take(event)
+            except Exception as error:  # the verdict may be lost: nothing after this may be acknowledged
+                self._stop_worker(error)
+                return
+            acks.settle(event.message.offset + 1, [confirmation])
+
+    def on_revoked(self) -> None:
+        """What was not acknowledged is delivered again, to this worker or to another."""
+        for acks in self._acks.values():
+            acks.close()
+        self._acks.clear()
 
     async def read_models(self) -> None:
         """Follows the models topic for as long as the worker runs; a worker without models stops."""
         try:
             await self._models.run()
         except Exception as error:
-            stop_after_failure(self._app, self._settings.shutdown_seconds, error)
+            self._stop_worker(error)
 
     async def heartbeat(self) -> None:
         """Reports how many windows were scored and what came of them."""
@@ -73,14 +90,15 @@ class DetectStage:
             details={name: self._counts[name] for name in names},
         )
 
-    async def _take(self, event: EventT[bytes]) -> None:
+    async def _take(self, event: EventT[bytes]) -> Confirmation:
+        """Publishes what the window leads to; once the result is confirmed, the window may be forgotten."""
         message = event.message
         try:
             window = decode_feature_window(message.value)
             state = self._entities[window.entity]
             if is_repeated(state, window):
                 self._counts["repeated"] += 1
-                return
+                return self._entities.change(window.entity, state)  # it may have been lost with whoever judged
             verdict = self._judge(window)
             state, anomaly = judge(state, window, None if isinstance(verdict, str) else verdict)
             revision = encode_json(anomaly) if anomaly is not None else None
@@ -88,15 +106,18 @@ class DetectStage:
             if not isinstance(error, DecodeError):
                 _log.exception("%s[%d] offset %d", message.topic, message.partition, message.offset)
                 error = DecodeError(DecodeFailure.INVALID, f"it can't be judged: {error!r}")
-            await (await self._outbox.dead_letter(message, str(error)))
             self._counts["dead_lettered"] += 1
-            return
+            return await self._outbox.dead_letter(message, str(error))
         await self._count(window, verdict)
         if revision is not None:
             confirmation = await self._outbox.send(self._topics.anomalies, window.entity.encode(), revision)
             await confirmation
             self._counts["anomalies"] += 1
-        self._entities[window.entity] = state
+        return self._entities.change(window.entity, state)
+
+    def _stop_worker(self, failure: BaseException) -> None:
+        self.on_revoked()
+        stop_after_failure(self._app, self._settings.shutdown_seconds, failure)
 
     def _judge(self, window: FeatureWindow) -> Judgement | str:
         """The verdict of the version that is effective at the window's end, or why there is none."""
@@ -146,3 +167,7 @@ def attach(app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: W
     app.agent(features, name=STAGE)(stage.consume)
     app.task(stage.read_models)
     app.timer(interval=settings.heartbeat_seconds)(stage.heartbeat)
+
+    @app.on_partitions_revoked.connect(weak=False)
+    async def forget(_app: faust.App, _revoked: set[TP], **_: object) -> None:
+        stage.on_revoked()
