@@ -8,6 +8,8 @@ import msgspec
 
 NS = 1_000_000_000
 
+_FcParameters = dict[str, list[dict[str, Any]] | None] | str
+
 
 def _check_positive(section: str, settings: msgspec.Struct, names: Iterable[str]) -> None:
     for name in names:
@@ -63,7 +65,11 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of all stages. `features` is a tsfresh `fc_parameters` dict; None means the default set.
+    """Settings of all stages.
+
+    `features` is a tsfresh `fc_parameters` dict, or the name of one that tsfresh brings, such as
+    "EfficientFCParameters"; None means the default set. `metric_features` gives single metrics a set of their own,
+    tsfresh's `kind_to_fc_parameters`.
 
     `declare_topics`: whether the workers create the changelog topics of their tables; false on the embedded broker,
     which has no admin API.
@@ -71,7 +77,8 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     windows: WindowSettings = WindowSettings()
     learn: LearnSettings = LearnSettings()
-    features: dict[str, list[dict[str, Any]] | None] | None = None
+    features: _FcParameters | None = None
+    metric_features: dict[str, _FcParameters] | None = None
     heartbeat_seconds: float = 10.0
     shutdown_seconds: float = 12.0
     declare_topics: bool = True

@@ -5,8 +5,11 @@ A feature set is a tsfresh ``fc_parameters`` dict::
 
     feature_set = FeatureSet.from_fc_parameters({"mean": None, "quantile": [{"q": 0.9}]})
     extract(values, feature_set)  # values (series, samples) -> features (series, 2)
+
+`FeatureSets` gives each metric its own set, as tsfresh's ``kind_to_fc_parameters`` does.
 """
 
+from pulsetrain.streams.features.by_metric import FeatureSets
 from pulsetrain.streams.features.errors import FeatureError
 from pulsetrain.streams.features.extraction import extract
 from pulsetrain.streams.features.feature_set import (
@@ -22,5 +25,6 @@ __all__ = [
     "FcParameters",
     "FeatureError",
     "FeatureSet",
+    "FeatureSets",
     "extract",
 ]

@@ -12,6 +12,7 @@ from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.errors import FeatureError
 from pulsetrain.streams.features.fallback import tsfresh_step
 from pulsetrain.streams.features.kernels import KERNELS, Kernel
+from pulsetrain.streams.features.named_sets import named_parameters
 from pulsetrain.streams.features.names import feature_suffix
 from pulsetrain.streams.features.plan import Step
 
@@ -19,10 +20,13 @@ ParameterSet = Mapping[str, object]
 FcParameters = Mapping[str, Sequence[ParameterSet] | None]
 """tsfresh's ``fc_parameters``: a calculator's name to its sets of parameters, None where it takes none."""
 
+MAX_FEATURES: Final = 2_000
+"""More than twice what tsfresh's ComprehensiveFCParameters has."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FeatureSet:
-    """An ordered set of features, the same for every series."""
+    """An ordered set of features, the same for every series; equal only to itself."""
 
     suffixes: tuple[str, ...]
     """tsfresh's column names without the kind, in the order of `extract`'s columns."""
@@ -30,22 +34,24 @@ class FeatureSet:
     """How they are computed, in the same order."""
 
     @classmethod
-    def from_fc_parameters(cls, fc_parameters: FcParameters) -> "FeatureSet":
-        """Resolve a tsfresh ``fc_parameters`` dict; columns keep its order.
+    def from_fc_parameters(cls, fc_parameters: FcParameters | str) -> "FeatureSet":
+        """Resolve a tsfresh ``fc_parameters`` dict, or the name of one that tsfresh brings; columns keep its order.
 
         Kernels serve what they cover, tsfresh's own calculators the rest. Calculators that need the samples'
         times are left out with a warning in the log, as tsfresh does. Functions as keys are not taken: a
         feature set comes from a configuration file and its names travel with the model.
 
-        Raises FeatureError for an unknown calculator, parameters it refuses, a feature named twice, or none.
+        Raises FeatureError for an unknown calculator, parameters it refuses, a feature named twice, none, or more
+        than `MAX_FEATURES`.
         """
+        if isinstance(fc_parameters, str):
+            fc_parameters = named_parameters(fc_parameters)
         if not isinstance(fc_parameters, Mapping):
             raise FeatureError(f"a feature set is a mapping of calculators to parameters, not {fc_parameters!r}")
-        plan = tuple(
-            step
-            for calculator, parameters in fc_parameters.items()
-            for step in _steps(calculator, _parameter_sets(calculator, parameters))
-        )
+        parameter_sets = {name: _parameter_sets(name, parameters) for name, parameters in fc_parameters.items()}
+        if (count := sum(map(len, parameter_sets.values()))) > MAX_FEATURES:
+            raise FeatureError(f"the feature set names {count} features; at most {MAX_FEATURES} are computed")
+        plan = tuple(step for calculator, sets in parameter_sets.items() for step in _steps(calculator, sets))
         suffixes = tuple(suffix for step in plan for suffix in step.suffixes)
         if not suffixes:
             raise FeatureError("the feature set names no feature; give at least one calculator")

@@ -56,6 +56,12 @@ def test_a_settings_object_of_tsfresh_gives_the_columns_and_values_of_extract_fe
     np.testing.assert_allclose(extract(values, feature_set), expected.to_numpy(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("settings", [MinimalFCParameters, EfficientFCParameters, ComprehensiveFCParameters])
+def test_a_set_of_tsfresh_may_be_given_by_its_name(settings: type[Any]) -> None:
+    by_name = FeatureSet.from_fc_parameters(settings.__name__)
+    assert by_name.suffixes == FeatureSet.from_fc_parameters(settings()).suffixes
+
+
 def test_names_are_written_as_tsfresh_writes_them() -> None:
     for calculator, parameter_sets in comprehensive_parameters().items():
         for parameters in parameter_sets or [{}]:
@@ -137,6 +143,8 @@ def test_a_set_does_not_change_with_the_dict_it_was_made_from() -> None:
         ({len: None}, "by its name in tsfresh, not by <built-in"),
         ({}, "names no feature"),
         (["mean"], "mapping of calculators to parameters"),
+        ("FastFCParameters", "no feature set 'FastFCParameters'; choose MinimalFCParameters, EfficientFCParameters"),
+        ({"quantile": [{"q": number / 3000} for number in range(2001)]}, "names 2001 features; at most 2000"),
     ],
 )
 def test_a_wrong_set_is_one_clear_error_when_it_is_made(fc_parameters: Any, message: str) -> None:
