@@ -12,6 +12,7 @@ from pulsetrain.models.labels import LabelBook, LabelledEpisode, LabelOutcome
 from pulsetrain.models.release import Release, tombstone_keys, updated_pointer
 from pulsetrain.models.trainer_history import ModelHistory, can_excuse, learned_otherwise, made_of, teaches
 from pulsetrain.models.trainer_state import decode_trainer_state
+from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.models.training_task import (
     EpisodeWindows,
     Refused,
@@ -19,7 +20,7 @@ from pulsetrain.models.training_task import (
     TrainingReason,
     TrainingTask,
 )
-from pulsetrain.models.training_windows import TrainingMatrix, TrainingWindows, entity_kind
+from pulsetrain.models.training_windows import TrainingWindows, entity_kind
 from pulsetrain.schemas.anomaly import Anomaly
 from pulsetrain.schemas.feature_window import FeatureWindow
 from pulsetrain.schemas.label import Label, LabelVerdict

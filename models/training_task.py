@@ -16,7 +16,7 @@ from pulsetrain.models.parity import check_parity
 from pulsetrain.models.preparation import plan_assembly
 from pulsetrain.models.release import Release, new_release
 from pulsetrain.models.trainer_state import MAX_EPISODE_WINDOWS, LearnedEpisode, TrainerState, encode_trainer_state
-from pulsetrain.models.training_windows import TrainingMatrix
+from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.label import LabelVerdict
 

@@ -6,27 +6,19 @@ id stay (bottom-k sampling, Cohen and Kaplan, "Summarizing data using bottom-k s
 sample of the whole span and the same one in whatever order the windows came.
 """
 
-import hashlib
 import heapq
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-
-import numpy as np
 
 from pulsetrain.models.anomaly_marks import AnomalyMarks
 from pulsetrain.models.preparation import MAX_MISSING_SHARE
-from pulsetrain.schemas.arrays import FloatArray, IntArray
-from pulsetrain.schemas.columns import column_names
+from pulsetrain.models.training_matrix import TrainingMatrix, WindowRow, as_matrix, as_row, lacking_any
 from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
 
 DEFAULT_MAX_ROWS = 4096
 """Normal windows of an entity kind. With 1,800 columns they are 59 MB, and twice that before they are thinned."""
 
 MAX_KINDS = 32
-
-MIN_COLUMN_SHARE = 0.9
-"""A column that fewer windows have is not learned; windows that lack one of the others are left out."""
 
 
 def entity_kind(entity: str) -> str:
@@ -45,19 +37,6 @@ def missing_share(window: FeatureWindow) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingMatrix:
-    """Windows as rows: `rows` (windows, names) with NaN where missing, `ends_ns` (windows,) ascending, and whose."""
-
-    names: tuple[str, ...]
-    rows: FloatArray
-    ends_ns: IntArray
-    entities: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
 class TimeSpan:
     """Ends of the first and of the last of `windows` windows."""
 
@@ -68,16 +47,6 @@ class TimeSpan:
     @property
     def length_ns(self) -> int:
         return self.last_end_ns - self.first_end_ns
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    entity: str
-    start_ns: int
-    end_ns: int
-    names: tuple[str, ...]
-    values: FloatArray
-    rank: int
 
 
 _WindowId = tuple[str, str, int]
@@ -97,7 +66,7 @@ class TrainingWindows:
         self._span_ns = span_ns
         self._anomalous_span_ns = anomalous_span_ns
         self._max_rows = max_rows
-        self._kinds: dict[str, dict[_WindowId, _Row]] = {}
+        self._kinds: dict[str, dict[_WindowId, WindowRow]] = {}
         self._newest_end_ns: dict[str, int] = {}
         self._marks = AnomalyMarks()
 
@@ -121,7 +90,7 @@ class TrainingWindows:
         rows = self._kinds.setdefault(kind, {})
         identity = (window.entity, window.session, window.end_ns)
         newest_ns = max(self._newest_end_ns.get(kind, 0), window.end_ns)
-        row = _row(window)
+        row = as_row(window)
         if identity in rows or not self._is_in_span(row, newest_ns):
             return False
         self._newest_end_ns[kind] = newest_ns
@@ -158,7 +127,7 @@ class TrainingWindows:
         """Whether every window that ends in the newest `newest_ns` of a kind lacks at least one of the columns."""
         oldest_ns = self._newest_end_ns.get(kind, 0) - newest_ns
         newest = [row for row in self._kinds.get(kind, {}).values() if row.end_ns >= oldest_ns]
-        return bool(newest) and len(_lacking(newest, columns)) == len(newest)
+        return bool(newest) and len(lacking_any(newest, columns)) == len(newest)
 
     def newest_end_ns(self, entity: str) -> int | None:
         """End of the newest window of an entity; None where there is none."""
@@ -171,11 +140,11 @@ class TrainingWindows:
         A column is in it if `MIN_COLUMN_SHARE` of the windows have it; a window that lacks one of those is not.
         """
         rows = [row for row in self._normal(kind, lacking) if start_ns <= row.end_ns <= end_ns]
-        return _matrix(heapq.nsmallest(self._max_rows, rows, key=lambda row: row.rank))
+        return as_matrix(heapq.nsmallest(self._max_rows, rows, key=lambda row: row.rank))
 
     def windows_of(self, entity: str, first_end_ns: int, last_end_ns: int) -> TrainingMatrix:
         """All windows of an entity that end in first_end_ns .. last_end_ns, whatever they were marked."""
-        return _matrix(
+        return as_matrix(
             row
             for row in self._kinds.get(entity_kind(entity), {}).values()
             if row.entity == entity and first_end_ns <= row.end_ns <= last_end_ns
@@ -183,7 +152,7 @@ class TrainingWindows:
 
     def windows_during(self, entity: str, start_ns: int, end_ns: int) -> TrainingMatrix:
         """All windows of an entity that share with start_ns .. end_ns at least half of the shorter of the two."""
-        return _matrix(
+        return as_matrix(
             row
             for row in self._kinds.get(entity_kind(entity), {}).values()
             if row.entity == entity
@@ -191,27 +160,27 @@ class TrainingWindows:
             >= min(row.end_ns - row.start_ns, end_ns - start_ns)
         )
 
-    def _normal(self, kind: str, lacking: Collection[str] = ()) -> list[_Row]:
+    def _normal(self, kind: str, lacking: Collection[str] = ()) -> list[WindowRow]:
         newest_ns = self._newest_end_ns.get(kind, 0)
         rows = [
             row
             for row in self._kinds.get(kind, {}).values()
             if row.end_ns >= newest_ns - self._span_ns and not self._is_near_anomaly(row)
         ]
-        return _lacking(rows, lacking) if lacking else rows
+        return lacking_any(rows, lacking) if lacking else rows
 
-    def _is_anomalous(self, row: _Row) -> bool:
+    def _is_anomalous(self, row: WindowRow) -> bool:
         return self._marks.is_near(row.entity, row.end_ns)
 
-    def _is_near_anomaly(self, row: _Row) -> bool:
+    def _is_near_anomaly(self, row: WindowRow) -> bool:
         """Whether the window shares samples with one of an anomaly."""
         return self._marks.is_near(row.entity, row.end_ns, margin_ns=row.end_ns - row.start_ns)
 
-    def _is_in_span(self, row: _Row, newest_ns: int) -> bool:
+    def _is_in_span(self, row: WindowRow, newest_ns: int) -> bool:
         span_ns = self._anomalous_span_ns if self._is_anomalous(row) else self._span_ns
         return row.end_ns >= newest_ns - span_ns
 
-    def _trimmed(self, rows: dict[_WindowId, _Row], newest_ns: int) -> dict[_WindowId, _Row]:
+    def _trimmed(self, rows: dict[_WindowId, WindowRow], newest_ns: int) -> dict[_WindowId, WindowRow]:
         """At most one and a half times `max_rows` of the rows: the sample, the newest and the anomalous ones."""
         anomalous, others, normal = [], [], []
         for identity, row in rows.items():
@@ -240,63 +209,3 @@ class TrainingWindows:
         for entity in self._marks.entities:
             if entity_kind(entity) == kind:
                 self._marks.forget_before(entity, before_ns)
-
-
-def _row(window: FeatureWindow) -> _Row:
-    """The window as a row of its own memory, so that the message it came in can go."""
-    values = np.array(window.values, dtype=np.float64).reshape(-1)
-    values[~np.isfinite(values)] = np.nan
-    identity = f"{window.entity}\0{window.session}\0{window.end_ns}".encode()
-    return _Row(
-        entity=window.entity,
-        start_ns=window.start_ns,
-        end_ns=window.end_ns,
-        names=column_names(window.metrics, window.features),
-        values=values,
-        rank=int.from_bytes(hashlib.blake2b(identity, digest_size=8).digest()),
-    )
-
-
-def _lacking(rows: Sequence[_Row], columns: Collection[str]) -> list[_Row]:
-    """Those of the rows that lack at least one of the columns."""
-    # Windows of one layout share the tuple of its names.
-    layouts = {id(row.names): row.names for row in rows}
-    lacks = {key: not set(columns).issubset(names) for key, names in layouts.items()}
-    return [row for row in rows if lacks[id(row.names)]]
-
-
-def _matrix(rows: Iterable[_Row]) -> TrainingMatrix:
-    ordered = sorted(rows, key=lambda row: (row.end_ns, row.rank))
-    # Windows of one layout share the tuple of its names, so that layouts are told apart without comparing them.
-    indices: dict[int, list[int]] = {}
-    for index, row in enumerate(ordered):
-        indices.setdefault(id(row.names), []).append(index)
-    layouts = [(ordered[of_layout[0]].names, of_layout) for of_layout in indices.values()]
-    names = _common_names(layouts, len(ordered))
-    matrix = np.empty((len(ordered), len(names)))
-    is_whole = np.ones(len(ordered), dtype=np.bool_)
-    for layout, of_layout in layouts:
-        positions = _positions(layout, names)
-        if positions is None:
-            is_whole[of_layout] = False
-        else:
-            matrix[of_layout] = np.stack([ordered[index].values for index in of_layout])[:, positions]
-    ends_ns = np.array([row.end_ns for row in ordered], dtype=np.int64)
-    entities = tuple(row.entity for row, whole in zip(ordered, is_whole, strict=True) if whole)
-    return TrainingMatrix(names, matrix[is_whole], ends_ns[is_whole], entities)
-
-
-def _common_names(layouts: Sequence[tuple[tuple[str, ...], list[int]]], windows: int) -> tuple[str, ...]:
-    """Names, in alphabetical order, that at least `MIN_COLUMN_SHARE` of the windows have."""
-    counts: Counter[str] = Counter()
-    for layout, of_layout in layouts:
-        counts.update(dict.fromkeys(layout, len(of_layout)))
-    return tuple(sorted(name for name, count in counts.items() if count >= MIN_COLUMN_SHARE * windows))
-
-
-def _positions(layout: tuple[str, ...], names: tuple[str, ...]) -> IntArray | None:
-    """Where the names stand in a layout; None where one is absent."""
-    position = {name: index for index, name in enumerate(layout)}
-    if any(name not in position for name in names):
-        return None
-    return np.array([position[name] for name in names], dtype=np.int64)

@@ -7,8 +7,8 @@ import pytest
 
 from pulsetrain.models import training_task
 from pulsetrain.models.errors import ParityError
+from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.models.training_task import Refused, Trained, TrainerSettings, TrainingReason, TrainingTask, execute
-from pulsetrain.models.training_windows import TrainingMatrix
 
 NS = 1_000_000_000
 
