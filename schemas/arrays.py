@@ -1,5 +1,7 @@
 """Numeric arrays inside Avro `bytes` fields: little-endian, decoded without a copy."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,7 +43,7 @@ def ints_from(data: bytes, shape: tuple[int, ...], field: str) -> IntArray:
 
 
 def _view(data: bytes, dtype: np.dtype, shape: tuple[int, ...], field: str) -> npt.NDArray:  # type: ignore[type-arg]
-    expected = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    expected = math.prod(shape) * dtype.itemsize
     if len(data) != expected:
         raise DecodeError(DecodeFailure.INVALID, f"field {field} has {len(data)} bytes where {shape} needs {expected}")
     return np.frombuffer(data, dtype=dtype).reshape(shape)

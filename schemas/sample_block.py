@@ -1,9 +1,7 @@
 """SampleBlock: many ticks of many metrics of one collector and one entity, as an agent sends them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
 from pulsetrain.schemas.avro import AvroCodec
@@ -15,6 +13,7 @@ from pulsetrain.schemas.identity import (
     name_problem,
     names_fit,
 )
+from pulsetrain.schemas.repeated_names import RepeatedNames
 
 MAX_BLOCK_BYTES = 1_000_000
 MAX_METRICS = 20_000
@@ -56,7 +55,19 @@ _VERSION_1 = {
     ],
 }
 
-CODEC = AvroCodec([_VERSION_1], MAX_BLOCK_BYTES)
+
+def _metrics_problem(metrics: Sequence[str]) -> str | None:
+    """The first rule that the names break, as a sentence."""
+    if not 1 <= len(metrics) <= MAX_METRICS:
+        return f"{len(metrics)} metrics; 1 to {MAX_METRICS} are allowed"
+    if not names_fit(metrics):
+        return f"a metric name must have 1 to {MAX_NAME_CHARACTERS} characters"
+    if len(set(metrics)) != len(metrics):
+        return "a metric is named twice"
+    return None
+
+
+CODEC = AvroCodec([_VERSION_1], MAX_BLOCK_BYTES, [RepeatedNames("metrics", ("entity", "collector"), _metrics_problem)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,7 @@ def encode_sample_block(block: SampleBlock) -> bytes:
             "sent_until_ns": block.sent_until_ns,
             "interval_ns": block.interval_ns,
             "ticks_ns": int_bytes(block.ticks_ns),
-            "metrics": list(block.metrics),
+            "metrics": block.metrics,
             "values": float_bytes(block.values),
             "missing": dict(block.missing),
         }
@@ -117,7 +128,7 @@ def decode_sample_block(message: bytes | None) -> SampleBlock:
         DecodeError: the bytes are no valid SampleBlock.
     """
     record = CODEC.decode(message)
-    metrics = tuple(record["metrics"])
+    metrics = record["metrics"]
     ticks = len(record["ticks_ns"]) // 8
     block = SampleBlock(
         node=record["node"],
@@ -141,7 +152,7 @@ def decode_sample_block(message: bytes | None) -> SampleBlock:
 
 
 def _problem(block: SampleBlock) -> str | None:
-    """The first rule that the block breaks, as a sentence."""
+    """The first rule that the block breaks, as a sentence; the codec looks at the names of the metrics."""
     problem = (
         name_problem("node", block.node)
         or name_problem("session", block.session)
@@ -151,18 +162,12 @@ def _problem(block: SampleBlock) -> str | None:
     )
     if problem:
         return problem
-    if not 1 <= len(block.metrics) <= MAX_METRICS:
-        return f"{len(block.metrics)} metrics; 1 to {MAX_METRICS} are allowed"
-    if not names_fit(block.metrics):
-        return f"a metric name must have 1 to {MAX_NAME_CHARACTERS} characters"
-    if len(set(block.metrics)) != len(block.metrics):
-        return "a metric is named twice"
     ticks = block.ticks_ns
     if ticks.ndim != 1 or not 1 <= len(ticks) <= MAX_TICKS:
         return f"1 to {MAX_TICKS} ticks are allowed"
     if block.values.shape != (len(ticks), len(block.metrics)):
         return f"values have shape {block.values.shape} for {len(ticks)} ticks of {len(block.metrics)} metrics"
-    if int(ticks[0]) <= 0 or not bool(np.all(ticks[1:] > ticks[:-1])):
+    if int(ticks[0]) <= 0 or not bool((ticks[1:] > ticks[:-1]).all()):
         return "tick times must be positive and ascending"
     if int(ticks[-1]) - int(ticks[0]) > MAX_SPAN_NS:
         return f"the ticks span more than {MAX_SPAN_NS // 1_000_000_000} s"

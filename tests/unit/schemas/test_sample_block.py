@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from pulsetrain.schemas.avro import AvroCodec
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 from pulsetrain.schemas.sample_block import (
     CODEC,
@@ -42,7 +43,7 @@ def block(**changes: Any) -> SampleBlock:
 def raw(**changes: Any) -> bytes:
     """A message with fields as no encoder of ours would write them."""
     good = CODEC.decode(encode_sample_block(block()))
-    return CODEC.encode(good | changes)
+    return AvroCodec(CODEC.schemas, MAX_BLOCK_BYTES).encode(good | changes)
 
 
 names = st.text(min_size=1, max_size=20)
