@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
-from pulsetrain.schemas.avro import AvroCodec
+from pulsetrain.schemas.avro import AvroCodec, Record
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 from pulsetrain.schemas.identity import (
     MAX_ENTITY_CHARACTERS,
@@ -19,7 +22,11 @@ MAX_WINDOW_BYTES = 4_000_000
 
 
 class SampleCount(StrEnum):
-    """What is counted per metric of a window; the order is that of the columns of `FeatureWindow.counts`."""
+    """What is counted per metric of a window; the order is that of the columns of `FeatureWindow.counts`.
+
+    `EXPECTED` grid points are `MEASURED`, `RESAMPLED`, `FILLED` or missing. The others count samples as they came:
+    `INVALID` is the sum of `NOT_FINITE`, `SENTINEL` and `OUT_OF_RANGE`, the reasons why one can't have been measured.
+    """
 
     EXPECTED = "expected"
     MEASURED = "measured"
@@ -28,9 +35,16 @@ class SampleCount(StrEnum):
     LATE = "late"
     OUT_OF_ORDER = "out_of_order"
     INVALID = "invalid"
+    NOT_FINITE = "not_finite"
+    SENTINEL = "sentinel"
+    OUT_OF_RANGE = "out_of_range"
 
 
-_VERSION_1 = {
+_COUNTS_OF_VERSION_1 = tuple(SampleCount)[:7]
+"""Version 1 gives no reasons for what is invalid: they decode as 0."""
+
+
+_VERSION_1: dict[str, Any] = {
     "type": "record",
     "namespace": "pulsetrain.v1",
     "name": "FeatureWindow",
@@ -59,7 +73,19 @@ _VERSION_1 = {
     ],
 }
 
-CODEC = AvroCodec([_VERSION_1], MAX_WINDOW_BYTES)
+_VERSION_2 = _VERSION_1 | {
+    "fields": [
+        *_VERSION_1["fields"],
+        {
+            "name": "clock_offset_ns",
+            "type": ["null", "long"],
+            "default": None,
+            "doc": "Smallest append time minus newest tick of the blocks whose samples are in this window.",
+        },
+    ],
+}
+
+CODEC = AvroCodec([_VERSION_1, _VERSION_2], MAX_WINDOW_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +93,9 @@ class FeatureWindow:
     """One window of one entity; its id is (entity, session, end_ns).
 
     `values` has shape (metrics, features), NaN where a feature is missing; `counts` (metrics, len(SampleCount)).
+    `clock_offset_ns` is how far the node's clock is behind the broker's, the fastest delivery included: the smallest
+    append time minus newest tick of the blocks in this window of the node (a minimum filter); None where none is known.
+    The difference between two nodes' offsets is the time by which their samples are apart.
     """
 
     node: str
@@ -80,6 +109,7 @@ class FeatureWindow:
     features: tuple[str, ...]
     values: FloatArray
     counts: IntArray
+    clock_offset_ns: int | None = None
 
 
 def encode_feature_window(window: FeatureWindow) -> bytes:
@@ -105,6 +135,7 @@ def encode_feature_window(window: FeatureWindow) -> bytes:
             "values": float_bytes(window.values),
             "count_names": list(SampleCount),
             "counts": int_bytes(window.counts),
+            "clock_offset_ns": window.clock_offset_ns,
         }
     )
 
@@ -117,8 +148,6 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
     """
     record = CODEC.decode(message)
     metrics, features = tuple(record["metrics"]), tuple(record["features"])
-    if tuple(record["count_names"]) != tuple(SampleCount):
-        raise DecodeError(DecodeFailure.INVALID, f"counts named {record['count_names']}")
     window = FeatureWindow(
         node=record["node"],
         session=record["session"],
@@ -130,12 +159,23 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
         metrics=metrics,
         features=features,
         values=floats_from(record["values"], (len(metrics), len(features)), "values"),
-        counts=ints_from(record["counts"], (len(metrics), len(SampleCount)), "counts"),
+        counts=_counts(record, len(metrics)),
+        clock_offset_ns=record["clock_offset_ns"],
     )
     problem = _problem(window)
     if problem:
         raise DecodeError(DecodeFailure.INVALID, problem)
     return window
+
+
+def _counts(record: Record, metrics: int) -> IntArray:
+    names = tuple(record["count_names"])
+    if names not in (tuple(SampleCount), _COUNTS_OF_VERSION_1):
+        raise DecodeError(DecodeFailure.INVALID, f"counts named {record['count_names']}")
+    counts = ints_from(record["counts"], (metrics, len(names)), "counts")
+    if len(names) == len(SampleCount):
+        return counts
+    return np.pad(counts, ((0, 0), (0, len(SampleCount) - len(names))))
 
 
 def _problem(window: FeatureWindow) -> str | None:

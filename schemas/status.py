@@ -22,6 +22,7 @@ class StatusEvent(StrEnum):
     NODE_RETURNED = "node_returned"
     CLOCK_IN_FUTURE = "clock_in_future"
     CLOCK_STUCK = "clock_stuck"
+    CLOCK_JUMPED = "clock_jumped"
     UNKNOWN_METRICS = "unknown_metrics"
     WINDOW_FAILED = "window_failed"
     NOT_SCORED = "not_scored"

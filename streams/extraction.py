@@ -7,8 +7,9 @@ import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
+from pulsetrain.streams.align.columns import metric_columns
 from pulsetrain.streams.align.grid import Grid, Gridded, align
-from pulsetrain.streams.align.rates import counter_columns, rates
+from pulsetrain.streams.align.rates import rates
 from pulsetrain.streams.features import FeatureSet, extract
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
@@ -61,50 +62,49 @@ def _feature_window(
         features=suffixes,
         values=np.concatenate(features)[rows],
         counts=np.concatenate([one.counts for one in series])[rows],
+        clock_offset_ns=closed.clock_offset_ns,
     )
 
 
 def _entity_series(entity: EntityWindow, closed: ClosedWindow, settings: WindowSettings) -> Iterator[_Series]:
     """The gauges and the rates of each source, in order of collector names."""
+    tolerance_ns = round(settings.grid_tolerance_ms * 1_000_000)
+    limit = settings.fill_limit_intervals
     for source in entity.sources:
         grid = Grid.between(closed.start_ns, closed.end_ns, source.interval_ns)
-        is_counter = counter_columns(source.metrics)
-        gauges, counters = np.flatnonzero(~is_counter), np.flatnonzero(is_counter)
+        columns = metric_columns(source.metrics)
+        gauges, counters = columns.gauges, columns.counters
         if len(gauges):
-            yield _aligned(source, gauges, source.ticks_ns, source.values[:, gauges], grid, settings)
+            values = source.values[:, gauges] if len(counters) else source.values
+            gridded = align(source.ticks_ns, values, grid, tolerance_ns, limit, columns.holds)
+            yield _Series(columns.gauge_names, gridded.values.T, _counts(source, gauges, grid, gridded))
         if len(counters):
-            growth = rates(source.ticks_ns, source.values[:, counters], source.interval_ns)
-            yield _aligned(source, counters, source.ticks_ns[1:], growth, grid.without_first(), settings)
-
-
-def _aligned(
-    source: SourceWindow,
-    columns: IntArray,
-    ticks_ns: IntArray,
-    values: FloatArray,
-    grid: Grid,
-    settings: WindowSettings,
-) -> _Series:
-    tolerance_ns = round(settings.grid_tolerance_ms * 1_000_000)
-    gridded = align(ticks_ns, values, grid, tolerance_ns, settings.fill_limit_intervals)
-    return _Series(
-        tuple(source.metrics[column] for column in columns),
-        gridded.values.T,
-        _counts(source, columns, grid, gridded),
-    )
+            values = source.values[:, counters] if len(gauges) else source.values
+            growth = rates(source.ticks_ns, values, source.interval_ns, columns.wraps_at, source.reboot_rows)
+            grid = grid.without_first()
+            gridded = align(source.ticks_ns[1:], growth, grid, tolerance_ns, limit)
+            yield _Series(columns.counter_names, gridded.values.T, _counts(source, counters, grid, gridded))
 
 
 def _counts(source: SourceWindow, columns: IntArray, grid: Grid, gridded: Gridded) -> IntArray:
-    by_name = {
-        SampleCount.EXPECTED: np.full(len(columns), grid.points),
+    """Shape (metrics, len(SampleCount))."""
+    counts = np.empty((len(columns), len(SampleCount)), dtype=np.int64)
+    invalid = source.not_finite + source.sentinel + source.out_of_range
+    by_name: dict[SampleCount, IntArray | int] = {
+        SampleCount.EXPECTED: grid.points,
         SampleCount.MEASURED: gridded.measured,
         SampleCount.RESAMPLED: gridded.resampled,
         SampleCount.FILLED: gridded.filled,
         SampleCount.LATE: source.late[columns],
         SampleCount.OUT_OF_ORDER: source.out_of_order[columns],
-        SampleCount.INVALID: source.invalid[columns],
+        SampleCount.INVALID: invalid[columns],
+        SampleCount.NOT_FINITE: source.not_finite[columns],
+        SampleCount.SENTINEL: source.sentinel[columns],
+        SampleCount.OUT_OF_RANGE: source.out_of_range[columns],
     }
-    return np.stack([by_name[name] for name in SampleCount], axis=1)
+    for column, name in enumerate(SampleCount):
+        counts[:, column] = by_name[name]
+    return counts
 
 
 def _extract(series: list[_Series], feature_set: FeatureSet) -> Iterator[FloatArray]:

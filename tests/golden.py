@@ -23,13 +23,13 @@ from pulsetrain.schemas.model_release import (
 from pulsetrain.schemas.sample_block import SampleBlock, encode_sample_block
 from pulsetrain.schemas.status import Severity, Status, StatusEvent
 
-FOLDER = Path(__file__).parent / "data" / "golden" / "v1"
+FOLDER = Path(__file__).parent / "data" / "golden"
 
 
 def golden_messages() -> dict[str, bytes]:
-    """One message of each record, by file name."""
+    """One message of each record in its newest version, by folder and file name."""
     return {
-        "sample_block.bin": encode_sample_block(
+        "v1/sample_block.bin": encode_sample_block(
             SampleBlock(
                 node="node-00",
                 session="0f8b2c4e",
@@ -46,7 +46,7 @@ def golden_messages() -> dict[str, bytes]:
                 missing={"hw.gpu.temperature": "not_supported"},
             )
         ),
-        "feature_window.bin": encode_feature_window(
+        "v2/feature_window.bin": encode_feature_window(
             FeatureWindow(
                 node="node-00",
                 session="0f8b2c4e",
@@ -58,10 +58,13 @@ def golden_messages() -> dict[str, bytes]:
                 metrics=("system.cpu.utilization", "hw.gpu.temperature"),
                 features=("mean", "autocorrelation__lag_1", "c3__lag_3"),
                 values=np.array([[0.5, -1.0, 1e300], [71.3, np.nan, np.nan]]),
-                counts=np.array([[300, 297, 1, 2, 3, 4, 5], [30, 0, 0, 0, 0, 0, 30]], dtype=np.int64),
+                counts=np.array(
+                    [[300, 297, 1, 2, 3, 4, 5, 2, 0, 3], [30, 0, 0, 0, 0, 0, 30, 0, 30, 0]], dtype=np.int64
+                ),
+                clock_offset_ns=-1_250_000,
             )
         ),
-        "model_manifest.bin": encode_model_record(
+        "v1/model_manifest.bin": encode_model_record(
             ModelManifest(
                 name="host",
                 version=7,
@@ -80,8 +83,8 @@ def golden_messages() -> dict[str, bytes]:
                 labels_used=2,
             )
         ),
-        "model_chunk.bin": encode_model_record(ModelChunk(name="host", version=7, index=1, data=bytes(range(256)))),
-        "model_pointer.bin": encode_model_record(
+        "v1/model_chunk.bin": encode_model_record(ModelChunk(name="host", version=7, index=1, data=bytes(range(256)))),
+        "v1/model_pointer.bin": encode_model_record(
             ModelPointer(
                 name="host",
                 releases=(
@@ -90,7 +93,7 @@ def golden_messages() -> dict[str, bytes]:
                 ),
             )
         ),
-        "anomaly.json": encode_json(
+        "v1/anomaly.json": encode_json(
             Anomaly(
                 id="node-00/host@20260101T000030.000Z:detect",
                 revision=1,
@@ -123,7 +126,7 @@ def golden_messages() -> dict[str, bytes]:
                 ),
             )
         ),
-        "label.json": encode_json(
+        "v1/label.json": encode_json(
             Label(
                 anomaly_id="node-00/host@20260101T000030.000Z:detect",
                 verdict=LabelVerdict.FALSE_POSITIVE,
@@ -132,7 +135,7 @@ def golden_messages() -> dict[str, bytes]:
                 note="nightly backup – no fault",
             )
         ),
-        "label_missed.json": encode_json(
+        "v1/label_missed.json": encode_json(
             Label(
                 anomaly_id="node-01/host@2026-01-01T02:00:00Z",
                 verdict=LabelVerdict.MISSED,
@@ -143,7 +146,7 @@ def golden_messages() -> dict[str, bytes]:
                 end=datetime(2026, 1, 1, 2, 5, tzinfo=UTC),
             )
         ),
-        "status.json": encode_json(
+        "v1/status.json": encode_json(
             Status(
                 source="node-00",
                 event=StatusEvent.SAMPLES_DROPPED,
@@ -158,7 +161,8 @@ def golden_messages() -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name, message in golden_messages().items():
-        if not (FOLDER / name).exists():
-            (FOLDER / name).write_bytes(message)
+        file = FOLDER / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            file.write_bytes(message)

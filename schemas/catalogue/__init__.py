@@ -2,10 +2,11 @@
 
 from pulsetrain.schemas.catalogue.gpu import GPU_METRICS, CanonicalName, canonical_name
 from pulsetrain.schemas.catalogue.host import AGENT_METRICS, HOST_METRICS
-from pulsetrain.schemas.catalogue.metric import JudgedBy, Metric, MetricKind, metric_id, metric_name
+from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, Metric, MetricKind, metric_id, metric_name
 
 __all__ = [
     "METRICS",
+    "BetweenSamples",
     "CanonicalName",
     "JudgedBy",
     "Metric",

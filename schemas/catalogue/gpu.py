@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pulsetrain.schemas.catalogue.metric import counter, gauge, metric_id, share
+from pulsetrain.schemas.catalogue.metric import BetweenSamples, counter, gauge, metric_id, share
 
 _GPU = {"hw.type": "gpu"}
 _MEBI = 1024.0 * 1024.0
@@ -15,12 +15,30 @@ GPU_METRICS = (
     share("hw.gpu.sm.occupancy", "Resident warps as a share of the most that fit."),
     share("hw.gpu.tensor.activity", "Share of cycles in which the tensor cores were active."),
     share("hw.gpu.memory.activity", "Share of cycles in which GPU memory transferred data."),
-    gauge("hw.gpu.clock.frequency", "Hz", "Clock by hw.gpu.clock.domain.", valid_max=1e11),
+    gauge(
+        "hw.gpu.clock.frequency",
+        "Hz",
+        "Clock by hw.gpu.clock.domain.",
+        valid_max=1e11,
+        between_samples=BetweenSamples.HOLD,
+    ),
     gauge("hw.gpu.io.rate", "By/s", "Bytes a second by hw.gpu.link and network.io.direction."),
-    gauge("hw.gpu.last_xid", "1", "Code of the last Xid event; it stays until the next one and counts nothing."),
+    gauge(
+        "hw.gpu.last_xid",
+        "1",
+        "Code of the last Xid event; it stays until the next one and counts nothing.",
+        between_samples=BetweenSamples.HOLD,
+    ),
     gauge("hw.power", "W", "Power drawn.", valid_max=1e5),
     counter("hw.energy", "J", "Energy used."),
-    gauge("hw.temperature", "Cel", "Temperature by hw.sensor_location.", valid_min=-100.0, valid_max=250.0),
+    gauge(
+        "hw.temperature",
+        "Cel",
+        "Temperature by hw.sensor_location.",
+        valid_min=-100.0,
+        valid_max=250.0,
+        between_samples=BetweenSamples.HOLD,
+    ),
     counter("hw.errors", "{error}", "Errors by error.type."),
 )
 

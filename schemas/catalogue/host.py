@@ -1,6 +1,13 @@
 """Metrics of a host, named as OpenTelemetry's semantic conventions do where those have a name."""
 
-from pulsetrain.schemas.catalogue.metric import JudgedBy, counter, gauge, share
+from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, counter, gauge, share
+
+_UNSIGNED_INT = 2.0**32
+"""Linux keeps softirqs of a CPU (fs/proc/stat.c) in an unsigned int. When one of them wraps, so much is missing in the
+sum over CPUs, which itself may be larger."""
+
+_UNSIGNED_INT_OF_MILLISECONDS = 2.0**32 / 1000
+"""Linux shows the times of a disk as unsigned int (Documentation/admin-guide/iostats.rst), in milliseconds."""
 
 _CPU = (
     share(
@@ -27,12 +34,28 @@ _CPU = (
         "Threads running or in uninterruptible wait, mean over 15 min.",
         judged_by=JudgedBy.NOTHING,
     ),
-    gauge("system.process.count", "{thread}", "Threads by process.state: running or runnable, blocked on I/O."),
+    gauge(
+        "system.process.count",
+        "{thread}",
+        "Threads by process.state: running or runnable, blocked on I/O.",
+        between_samples=BetweenSamples.HOLD,
+    ),
     counter("system.process.created", "{process}", "Forks and clones since boot."),
-    gauge("system.linux.thread.count", "{thread}", "Threads that exist.", judged_by=JudgedBy.CHANGE),
+    gauge(
+        "system.linux.thread.count",
+        "{thread}",
+        "Threads that exist.",
+        judged_by=JudgedBy.CHANGE,
+        between_samples=BetweenSamples.HOLD,
+    ),
     counter("system.linux.context_switches", "{switch}", "Context switches of all CPUs since boot."),
     counter("system.linux.interrupts", "{interrupt}", "Interrupts serviced since boot."),
-    counter("system.linux.softirqs", "{interrupt}", "Softirqs serviced since boot, in all or of one type."),
+    counter(
+        "system.linux.softirqs",
+        "{interrupt}",
+        "Softirqs serviced since boot, in all or of one type.",
+        wraps_at=_UNSIGNED_INT,
+    ),
 )
 
 _PRESSURE = (
@@ -45,7 +68,13 @@ _PRESSURE = (
 )
 
 _MEMORY = (
-    gauge("system.memory.limit", "By", "Memory of the machine.", judged_by=JudgedBy.NOTHING),
+    gauge(
+        "system.memory.limit",
+        "By",
+        "Memory of the machine.",
+        judged_by=JudgedBy.NOTHING,
+        between_samples=BetweenSamples.HOLD,
+    ),
     gauge(
         "system.memory.usage",
         "By",
@@ -80,12 +109,14 @@ _MEMORY = (
         "By",
         "Memory that may be promised under strict overcommit.",
         judged_by=JudgedBy.NOTHING,
+        between_samples=BetweenSamples.HOLD,
     ),
     gauge(
         "system.linux.memory.hugepages.count",
         "{page}",
         "Reserved huge pages by linux.memory.hugepages.state.",
         judged_by=JudgedBy.CHANGE,
+        between_samples=BetweenSamples.HOLD,
     ),
     gauge("system.paging.usage", "By", "Swap by system.paging.state.", judged_by=JudgedBy.CHANGE),
 )
@@ -111,10 +142,27 @@ _DISK = (
     counter("system.disk.io", "By", "Bytes by disk.io.direction; of all physical disks, or one (system.device)."),
     counter("system.disk.operations", "{operation}", "Completed operations by disk.io.direction."),
     counter("system.disk.merged", "{operation}", "Operations merged with a neighbour, by disk.io.direction."),
-    counter("system.disk.operation_time", "s", "Sum of the durations of all operations, by disk.io.direction."),
-    counter("system.disk.io_time", "s", "Time in which operations were in progress; the sum over all disks."),
-    counter("system.disk.weighted_io_time", "s", "Time in progress, weighted by the operations in progress."),
-    gauge("system.disk.pending_operations", "{operation}", "Operations in progress."),
+    counter(
+        "system.disk.operation_time",
+        "s",
+        "Sum of the durations of all operations, by disk.io.direction.",
+        wraps_at=_UNSIGNED_INT_OF_MILLISECONDS,
+    ),
+    counter(
+        "system.disk.io_time",
+        "s",
+        "Time in which operations were in progress; the sum over all disks.",
+        wraps_at=_UNSIGNED_INT_OF_MILLISECONDS,
+    ),
+    counter(
+        "system.disk.weighted_io_time",
+        "s",
+        "Time in progress, weighted by the operations in progress.",
+        wraps_at=_UNSIGNED_INT_OF_MILLISECONDS,
+    ),
+    gauge(
+        "system.disk.pending_operations", "{operation}", "Operations in progress.", between_samples=BetweenSamples.HOLD
+    ),
 )
 
 _NETWORK = (
@@ -127,6 +175,7 @@ _NETWORK = (
         "{connection}",
         "Established connections by network.transport.",
         judged_by=JudgedBy.CHANGE,
+        between_samples=BetweenSamples.HOLD,
     ),
     counter("system.network.tcp.segments", "{segment}", "Segments by network.io.direction, retransmitted excluded."),
     counter("system.network.tcp.retransmits", "{segment}", "Segments sent again, in all or by reason."),

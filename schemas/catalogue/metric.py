@@ -34,9 +34,24 @@ class JudgedBy(StrEnum):
     NOTHING = "nothing"
 
 
+class BetweenSamples(StrEnum):
+    """What a gauge is taken for at a time between two samples.
+
+    A state, a limit or a number of things stays what it was until it is seen to change, and so does what changes
+    slowly; half a state was never there. Anything else lies on the line between its neighbours.
+    """
+
+    LINEAR = "linear"
+    HOLD = "hold"
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One entry of the catalogue. `unit` is a UCUM code; a value outside [valid_min, valid_max] was not measured."""
+    """One entry of the catalogue.
+
+    `unit` is a UCUM code; a value outside [valid_min, valid_max] was not measured. `wraps_at` is the number, in that
+    unit, at which a counter begins again at 0, None where it is too large to be reached (64 bits).
+    """
 
     name: str
     unit: str
@@ -45,6 +60,8 @@ class Metric:
     valid_min: float = -math.inf
     valid_max: float = math.inf
     judged_by: JudgedBy = JudgedBy.LEVEL
+    between_samples: BetweenSamples = BetweenSamples.LINEAR
+    wraps_at: float | None = None
 
 
 def gauge(
@@ -54,9 +71,10 @@ def gauge(
     valid_min: float = 0.0,
     valid_max: float = math.inf,
     judged_by: JudgedBy = JudgedBy.LEVEL,
+    between_samples: BetweenSamples = BetweenSamples.LINEAR,
 ) -> Metric:
     """A gauge that can't be negative unless `valid_min` says so."""
-    return Metric(name, unit, MetricKind.GAUGE, description, valid_min, valid_max, judged_by)
+    return Metric(name, unit, MetricKind.GAUGE, description, valid_min, valid_max, judged_by, between_samples)
 
 
 def share(name: str, description: str, judged_by: JudgedBy = JudgedBy.LEVEL) -> Metric:
@@ -64,9 +82,15 @@ def share(name: str, description: str, judged_by: JudgedBy = JudgedBy.LEVEL) -> 
     return gauge(name, "1", description, valid_max=1.0, judged_by=judged_by)
 
 
-def counter(name: str, unit: str, description: str, judged_by: JudgedBy = JudgedBy.LEVEL) -> Metric:
+def counter(
+    name: str,
+    unit: str,
+    description: str,
+    judged_by: JudgedBy = JudgedBy.LEVEL,
+    wraps_at: float | None = None,
+) -> Metric:
     """A counter that grows from 0; what is judged is its rate."""
-    return Metric(name, unit, MetricKind.COUNTER, description, valid_min=0.0, judged_by=judged_by)
+    return Metric(name, unit, MetricKind.COUNTER, description, valid_min=0.0, judged_by=judged_by, wraps_at=wraps_at)
 
 
 def metric_id(name: str, **attributes: str) -> str:

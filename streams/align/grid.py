@@ -4,10 +4,11 @@ The grid of a source is the multiples of its interval since the Unix epoch, as a
 on it where the interval divides the hop. A grid point is
 
 - measured: a sample lies within the tolerance, and is taken as it is;
-- resampled: it lies on the line between the samples before and after it, which are neighbours, and at least one of
-  them is a sample off the grid nearer than one interval;
-- filled: a gap of at most the fill limit, on the line between the grid points around it, or at an edge of the window
-  held from the nearest one;
+- resampled: of the samples before and after it at least one is off the grid and nearer than one interval. The point
+  lies on the line between them where they are neighbours; a metric that holds its value has that of the sample before,
+  where that one is a neighbour of the point;
+- filled: a gap of at most the fill limit, on the line between the grid points around it or held from the one before,
+  and at an edge of the window held from the nearest one;
 - missing otherwise.
 """
 
@@ -62,14 +63,22 @@ class Gridded:
 
 
 def align(
-    ticks_ns: IntArray, values: FloatArray, grid: Grid, tolerance_ns: int, fill_limit_intervals: float
+    ticks_ns: IntArray,
+    values: FloatArray,
+    grid: Grid,
+    tolerance_ns: int,
+    fill_limit_intervals: float,
+    holds: BoolArray | None = None,
 ) -> Gridded:
     """Bring samples (ticks, metrics), NaN for missing, onto the grid; ticks ascend.
 
+    `holds` (metrics,) says which metrics stay what they were between two samples; without it all are interpolated.
     A large grid with so few samples that no metric can be without a gap (a source that claims a far too short
     interval) has no values, shape (0, metrics), and only what was measured is counted; so memory stays in proportion
     to what was sent.
     """
+    if holds is None:
+        holds = np.zeros(values.shape[1], dtype=np.bool_)
     nearest, distance = grid.nearest(ticks_ns)
     is_on_grid = (distance <= tolerance_ns) & (nearest >= 0) & (nearest < grid.points)
     coverable = (len(ticks_ns) + 1) * (fill_limit_intervals + 4)
@@ -86,13 +95,18 @@ def align(
         aligned = np.full((grid.points, values.shape[1]), np.nan)
         measured = np.zeros(values.shape[1], dtype=np.int64)
         resampled = np.zeros_like(measured)
-        for rows, columns in _alike(~np.isnan(values)):
+        for rows, columns in _alike(~np.isnan(values), holds):
             samples = _Samples(
-                ticks_ns[rows], values[np.ix_(rows, columns)], nearest[rows], distance[rows], is_on_grid[rows]
+                ticks_ns[rows],
+                values[np.ix_(rows, columns)],
+                nearest[rows],
+                distance[rows],
+                is_on_grid[rows],
+                distance[rows] > tolerance_ns,
             )
-            placed, measured[columns], resampled[columns] = _place(samples, grid, distance[rows] > tolerance_ns)
+            placed, measured[columns], resampled[columns] = _place(samples, grid, bool(holds[columns[0]]))
             aligned[:, columns] = placed
-    aligned, filled = _fill(aligned, fill_limit_intervals)
+    aligned, filled = _fill(aligned, fill_limit_intervals, holds)
     return Gridded(aligned, measured, resampled, filled)
 
 
@@ -111,18 +125,20 @@ class _Samples:
     nearest: IntArray
     distance: IntArray
     is_on_grid: BoolArray
+    is_off_grid: BoolArray
 
 
-def _alike(present: BoolArray) -> list[tuple[IntArray, IntArray]]:
-    """Metrics that have values at the same ticks: the rows of these ticks, the columns of the metrics."""
+def _alike(present: BoolArray, holds: BoolArray) -> list[tuple[IntArray, IntArray]]:
+    """Metrics of one kind with values at the same ticks: the rows of these ticks, the columns of the metrics."""
     if not present.size:
         return []
-    patterns, group = np.unique(np.packbits(present, axis=0), axis=1, return_inverse=True)
+    bits = np.packbits(np.vstack((present, holds)), axis=0)
+    patterns, group = np.unique(bits, axis=1, return_inverse=True)
     several = [np.flatnonzero(group.ravel() == index) for index in range(patterns.shape[1])]
     return [(np.flatnonzero(present[:, columns[0]]), columns) for columns in several if present[:, columns[0]].any()]
 
 
-def _place(samples: _Samples, grid: Grid, is_off_grid: BoolArray) -> tuple[FloatArray, int, int]:
+def _place(samples: _Samples, grid: Grid, holds: bool) -> tuple[FloatArray, int, int]:
     """Values at the grid points (points, metrics), how many of these were measured, how many resampled."""
     taken, points = _one_sample_per_point(samples)
     placed = np.full((grid.points, samples.values.shape[1]), np.nan)
@@ -130,15 +146,19 @@ def _place(samples: _Samples, grid: Grid, is_off_grid: BoolArray) -> tuple[Float
     unknown = np.setdiff1d(np.arange(grid.points), points)
     times = grid.first_ns + unknown * grid.interval_ns
     after = np.searchsorted(samples.ticks_ns, times)
-    inside = (after > 0) & (after < len(samples.ticks_ns))
-    unknown, times, after = unknown[inside], times[inside], after[inside]
-    before = after - 1
-    since, until = times - samples.ticks_ns[before], samples.ticks_ns[after] - times
-    is_near = (is_off_grid[before] & (since < grid.interval_ns)) | (is_off_grid[after] & (until < grid.interval_ns))
-    chosen = is_near & (since + until <= NEIGHBOUR_INTERVALS * grid.interval_ns)
+    has_after = after < len(samples.ticks_ns)
+    inside = (after > 0) & (has_after | holds)
+    unknown, times, after, has_after = unknown[inside], times[inside], after[inside], has_after[inside]
+    before, after = after - 1, np.minimum(after, len(samples.ticks_ns) - 1)
+    since, until = times - samples.ticks_ns[before], np.abs(samples.ticks_ns[after] - times)
+    is_near = samples.is_off_grid[before] & (since < grid.interval_ns)
+    is_near |= has_after & samples.is_off_grid[after] & (until < grid.interval_ns)
+    chosen = is_near & ((since if holds else since + until) <= NEIGHBOUR_INTERVALS * grid.interval_ns)
     unknown, before, after = unknown[chosen], before[chosen], after[chosen]
-    share = (since[chosen] / (since + until)[chosen])[:, None]
-    placed[unknown] = samples.values[before] + (samples.values[after] - samples.values[before]) * share
+    placed[unknown] = samples.values[before]
+    if not holds:
+        share = (since[chosen] / (since + until)[chosen])[:, None]
+        placed[unknown] += (samples.values[after] - samples.values[before]) * share
     return placed, len(points), len(unknown)
 
 
@@ -151,7 +171,7 @@ def _one_sample_per_point(samples: _Samples) -> tuple[IntArray, IntArray]:
     return rows[order][first], points
 
 
-def _fill(aligned: FloatArray, fill_limit_intervals: float) -> tuple[FloatArray, IntArray]:
+def _fill(aligned: FloatArray, fill_limit_intervals: float, holds: BoolArray) -> tuple[FloatArray, IntArray]:
     """Fill gaps of at most the limit from the known points around them; how many points of each metric."""
     is_missing = np.isnan(aligned)
     columns = np.flatnonzero(is_missing.any(axis=0) & ~is_missing.all(axis=0))
@@ -166,7 +186,7 @@ def _fill(aligned: FloatArray, fill_limit_intervals: float) -> tuple[FloatArray,
     rows, places = np.nonzero(missing & (after - before - 1 <= fill_limit_intervals))
     low, high = before[rows, places], after[rows, places]
     low, high = np.where(low < 0, high, low), np.where(high == n_points, low, high)
-    share = (rows - low) / np.maximum(high - low, 1)
+    share = np.where(holds[columns][places], 0.0, (rows - low) / np.maximum(high - low, 1))
     some[rows, places] = some[low, places] + (some[high, places] - some[low, places]) * share
     aligned = aligned.copy()
     aligned[:, columns] = some

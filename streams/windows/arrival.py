@@ -12,7 +12,8 @@ class Arrival:
 
     `newest` is the newest tick that the block proves to have been sent. `begins_run`: the first block of a session, or
     one after a gap of a window length or more. `is_late`: it comes later than the allowed lateness after newer ticks.
-    `is_in_future`: its times are further ahead of its append time than any clock may be.
+    `is_in_future`: its times are further ahead of its append time than any clock may be. `clock_offset_ns`: append
+    time minus newest tick of the block.
     """
 
     block: SampleBlock
@@ -23,6 +24,7 @@ class Arrival:
     begins_run: bool
     is_late: bool
     is_in_future: bool
+    clock_offset_ns: int
 
     @classmethod
     def of(cls, block: SampleBlock, append_ns: int, times: WindowTimes) -> "Arrival":
@@ -40,4 +42,5 @@ class Arrival:
             begins_run=sent_until is None or first - sent_until >= times.length_ns,
             is_late=sent_until is not None and last < sent_until - times.lateness_ns,
             is_in_future=newest - times.tolerance_ns - append_ns > times.future_limit_ns,
+            clock_offset_ns=append_ns - int(block.ticks_ns[-1]),
         )

@@ -5,7 +5,7 @@ other worker decides the same (decision 0005 has the rules and why they hold).
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pulsetrain.schemas.sample_block import SampleBlock
@@ -84,6 +84,16 @@ class WindowEngine:
         return sum(node.run.windows_open for node in self._active.values() if node.run is not None)
 
     @property
+    def remembered_nodes(self) -> int:
+        """Nodes that something is known of; a silent one is forgotten after `FORGET_NS`."""
+        return len(self._active) + len(self._silent)
+
+    @property
+    def state_bytes(self) -> dict[str, int]:
+        """Bytes of the samples that the open windows of each node need. A silent node needs none."""
+        return {name: node.run.state_bytes for name, node in self._active.items() if node.run is not None}
+
+    @property
     def recall_ns(self) -> int:
         """How much append time before the committed offset to recall."""
         return max(RESEND_LIMIT_NS, self._times.idle_timeout_ns)
@@ -99,26 +109,25 @@ class WindowEngine:
         self._take_step()
 
     def process(self, block: SampleBlock, offset: int, append_ns: int) -> Step:
-        """Take the next block. `append_ns` is its append time (LogAppendTime)."""
+        """Take the next block. `append_ns` is its append time (LogAppendTime).
+
+        Whatever it raises, the block's samples are counted, as dead-lettered; the message is then one to `skip`.
+        """
         self._move_clock(append_ns)
-        arrival = Arrival.of(block, append_ns, self._times)
-        node = self._node(block.node)
-        if arrival.is_in_future:
-            self._intake.quarantine(block)
-            self._report_future(node, arrival)
-            run = None
-        else:
-            run = self._enter(node, arrival)
-            if run is None:
-                self._intake.leave(block)
-            else:
-                self._intake.take(arrival, offset, run)
-                self._close_passed(node, run)
+        try:
+            arrival = Arrival.of(block, append_ns, self._times)
+            node = self._node(block.node)
+            run = self._take(arrival, offset, node)
+        except Exception:
+            self._intake.give_up(block)
+            raise
+        if run is not None:
+            self._close_passed(node, run)
         self._held.append(_Held(offset, self._clock_ns, node, run, arrival.last))
         return self._take_step()
 
     def skip(self, offset: int) -> Step:
-        """Take the next message, one that is no block: it holds nothing but keeps its place in the order."""
+        """Take the next message, one that can't be used: it holds nothing but keeps its place in the order."""
         self._held.append(_Held(offset, self._clock_ns))
         return self._take_step()
 
@@ -133,6 +142,19 @@ class WindowEngine:
         self._silence_nodes(now_ns - TIMER_MARGIN_NS)
         return self._take_step()
 
+    def _take(self, arrival: Arrival, offset: int, node: Node) -> Run | None:
+        """Count a block's samples and put those that are used into the node's run; None where none is."""
+        if arrival.is_in_future:
+            self._intake.quarantine(arrival.block)
+            self._report_future(node, arrival)
+            return None
+        run = self._enter(node, arrival)
+        if run is None:
+            self._intake.leave(arrival.block)
+        else:
+            self._intake.take(arrival, offset, run)
+        return run
+
     def _node(self, name: str) -> Node:
         return self._active.get(name) or self._silent.get(name) or Node(name, self._clock_ns)
 
@@ -141,13 +163,32 @@ class WindowEngine:
         if node.is_leftover(arrival, self._clock_ns, self.recall_ns):
             return None
         if node.run is not None and node.belongs_to_run(arrival):
-            node.run.extend(arrival)
             run = node.run
+            is_newest = arrival.last > run.newest_seen
+            run.extend(arrival)
         else:
             self._emit(node.end_run())
             run = node.begin_run(arrival, self._times)
+            is_newest = True
         self._mark_active(node)
+        if is_newest:
+            self._watch_clock(node, arrival)
         return run
+
+    def _watch_clock(self, node: Node, arrival: Arrival) -> None:
+        jump_ns = node.clock.observe(arrival.clock_offset_ns, self._clock_ns)
+        if jump_ns is None:
+            return
+        jump_seconds = jump_ns / NS
+        where = "forward" if jump_ns > 0 else "back (or its samples come so much later)"
+        self._say(
+            StatusEvent.CLOCK_JUMPED,
+            Severity.WARNING,
+            node,
+            f"the clock of {node.name} has jumped {abs(jump_seconds):.1f} s {where}, measured by the broker's; "
+            "its samples are not comparable in time with those before; check its time synchronisation",
+            {"jump_seconds": jump_seconds},
+        )
 
     def _mark_active(self, node: Node) -> None:
         node.appended_ns = self._clock_ns
@@ -231,8 +272,15 @@ class WindowEngine:
     def _emit(self, windows: Iterable[ClosedWindow]) -> None:
         self._windows.extend(windows)
 
-    def _say(self, event: StatusEvent, severity: Severity, node: Node, message: str) -> None:
-        self._events.append(NodeEvent(event, severity, node.name, self._clock_ns, message))
+    def _say(
+        self,
+        event: StatusEvent,
+        severity: Severity,
+        node: Node,
+        message: str,
+        details: Mapping[str, float] | None = None,
+    ) -> None:
+        self._events.append(NodeEvent(event, severity, node.name, self._clock_ns, message, details or {}))
 
     def _take_step(self) -> Step:
         while self._held and not self._held[0].is_needed:

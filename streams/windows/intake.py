@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.sample_block import SampleBlock
 from pulsetrain.streams.align.validity import BoolArray, Validity, examine
 from pulsetrain.streams.windows.arrival import Arrival
@@ -21,55 +22,65 @@ class Intake:
 
     def quarantine(self, block: SampleBlock) -> None:
         """Leave out a block whose clock is in the future."""
-        self.counts.quarantined += self._received(block)
+        self.counts.quarantined += self._receive(block)
 
     def leave(self, block: SampleBlock) -> None:
         """Leave out a block of a session that has ended."""
-        self.counts.late += self._received(block)
+        self.counts.late += self._receive(block)
+
+    def give_up(self, block: SampleBlock) -> None:
+        """Leave out a block that could not be taken, and goes to the dead letters."""
+        self.counts.dead_lettered += self._receive(block)
 
     def take(self, arrival: Arrival, offset: int, run: Run) -> None:
-        """Put a block's samples into its run."""
+        """Put a block's samples into its run. Counts last, so that a block that fails is not counted here."""
         block = arrival.block
-        received = self._received(block)
         source = run.source(block.entity, block.collector)
         if source.has(block.sequence):
-            self.counts.duplicate += received
+            self.counts.duplicate += self._receive(block)
             return
         limits = self.validity.limits(block.metrics)
         origin = Origin(
             offset=offset,
             interval_ns=block.interval_ns,
+            boot_id=block.boot_id,
             labels=block.labels,
             metrics=limits.metrics,
-            ticks=block.ticks_ns + self._times.tolerance_ns,
+            ticks_ns=block.ticks_ns,
+            tolerance_ns=self._times.tolerance_ns,
             first=arrival.first,
             last=arrival.last,
+            clock_offset_ns=arrival.clock_offset_ns,
         )
-        source.remember(block.sequence, origin)
         if arrival.is_late:
-            self.counts.late += received
+            source.remember(block.sequence, origin)
             source.tally(origin, TallyKind.LATE, ~np.isnan(block.values))
+            self.counts.late += self._receive(block)
             return
         late_rows = run.late_rows(origin)
-        late = int(np.count_nonzero(~np.isnan(block.values[late_rows])))
-        invalid = 0
+        late = _samples(block.values[late_rows]) if late_rows.stop else 0
         examined = examine(block.values, limits)
+        source.remember(block.sequence, origin)
+        invalid = 0
         if examined is None:
             source.add(origin, block.values)
         else:
             source.add(origin, examined.values)
-            source.tally(origin, TallyKind.INVALID, examined.invalid)
-            invalid = self._count_invalid(
-                _count_except(examined.not_finite, late_rows),
-                _count_except(examined.sentinel, late_rows),
-                _count_except(examined.out_of_range, late_rows),
-            )
+            by_kind = {
+                TallyKind.NOT_FINITE: examined.not_finite,
+                TallyKind.SENTINEL: examined.sentinel,
+                TallyKind.OUT_OF_RANGE: examined.out_of_range,
+            }
+            for kind, cells in by_kind.items():
+                if cells.any():
+                    source.tally(origin, kind, cells)
+            invalid = self._count_invalid(*(_count_except(cells, late_rows) for cells in by_kind.values()))
         self.counts.late += late
-        self.counts.used += received - late - invalid
+        self.counts.used += self._receive(block) - late - invalid
 
-    def _received(self, block: SampleBlock) -> int:
+    def _receive(self, block: SampleBlock) -> int:
         """How many samples the block has, added to what came in."""
-        samples = block.values.size - int(np.count_nonzero(np.isnan(block.values)))
+        samples = _samples(block.values)
         self.counts.received += samples
         return samples
 
@@ -78,6 +89,11 @@ class Intake:
         self.counts.sentinel += sentinel
         self.counts.out_of_range += out_of_range
         return not_finite + sentinel + out_of_range
+
+
+def _samples(values: FloatArray) -> int:
+    """How many cells are not missing."""
+    return values.size - int(np.count_nonzero(np.isnan(values)))
 
 
 def _count_except(cells: BoolArray, rows: slice) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pulsetrain.streams.windows.arrival import Arrival
+from pulsetrain.streams.windows.clock import ClockWatch
 from pulsetrain.streams.windows.closed import ClosedWindow
 from pulsetrain.streams.windows.run import Run
 from pulsetrain.streams.windows.times import WindowTimes
@@ -31,6 +32,7 @@ class Node:
     is_silent: bool = False
     is_stuck: bool = False
     is_in_future: bool = False
+    clock: ClockWatch = field(default_factory=ClockWatch, init=False)
     _ended_sessions: OrderedDict[str, _Ended] = field(default_factory=OrderedDict, init=False)
 
     def is_leftover(self, arrival: Arrival, now_ns: int, memory_ns: int) -> bool:

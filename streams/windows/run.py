@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from pulsetrain.streams.windows.arrival import Arrival
-from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
-from pulsetrain.streams.windows.source import Origin, Source
+from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow
+from pulsetrain.streams.windows.source import Origin, Source, SourceCut
 from pulsetrain.streams.windows.times import WindowTimes
 
 
@@ -70,6 +70,11 @@ class Run:
         self.first = self.next = self._emitted_until = self._times.first_start(self.newest + 1)
 
     @property
+    def state_bytes(self) -> int:
+        """Bytes of the samples that open windows still need."""
+        return sum(source.state_bytes for source in self._sources.values())
+
+    @property
     def windows_open(self) -> int:
         """How many windows have started and are not emitted; those that will start in a hole included."""
         return max(0, (self.newest - self.next) // self._times.hop_ns + 1)
@@ -91,19 +96,22 @@ class Run:
 
     def _cut(self, start: int, complete: bool) -> ClosedWindow | None:
         end = start + self._times.length_ns
-        cuts: dict[str, list[tuple[SourceWindow, Origin]]] = {}
+        cuts: dict[str, list[SourceCut]] = {}
         for (entity, _), source in sorted(self._sources.items()):
-            cut = source.cut(start, end, self._times.tolerance_ns)
+            cut = source.cut(start, end)
             if cut is not None:
                 cuts.setdefault(entity, []).append(cut)
         if not cuts:
             return None
         entities = tuple(_entity_window(entity, parts) for entity, parts in cuts.items())
-        return ClosedWindow(self.node, self.session, start, end, complete, entities)
+        offsets = [cut.clock_offset_ns for parts in cuts.values() for cut in parts if cut.clock_offset_ns is not None]
+        return ClosedWindow(
+            self.node, self.session, start, end, complete, entities, clock_offset_ns=min(offsets, default=None)
+        )
 
 
-def _entity_window(entity: str, parts: list[tuple[SourceWindow, Origin]]) -> EntityWindow:
+def _entity_window(entity: str, parts: list[SourceCut]) -> EntityWindow:
     labels: dict[str, str] = {}
-    for _, newest in sorted(parts, key=lambda part: part[1].offset):
-        labels.update(newest.labels)
-    return EntityWindow(entity, labels, tuple(window for window, _ in parts))
+    for part in sorted(parts, key=lambda part: part.newest.offset):
+        labels.update(part.newest.labels)
+    return EntityWindow(entity, labels, tuple(part.window for part in parts))

@@ -1,9 +1,9 @@
 """The samples of one collector and entity that open windows still need."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
+from enum import IntEnum
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,50 +13,66 @@ from pulsetrain.streams.windows.closed import SourceWindow
 
 BoolArray = npt.NDArray[np.bool_]
 
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What a block says about all its samples. `ticks` are shifted by the tolerance, as everywhere in this package."""
+
+class Origin(NamedTuple):
+    """What a block says about all its samples.
+
+    `first` and `last` are its outer ticks shifted by the tolerance, as everywhere in this package; `ticks_ns` are as
+    sent. `clock_offset_ns` is append time minus newest tick.
+    """
 
     offset: int
     interval_ns: int
+    boot_id: str
     labels: Mapping[str, str]
     metrics: tuple[str, ...]
-    ticks: IntArray
+    ticks_ns: IntArray
+    tolerance_ns: int
     first: int
     last: int
+    clock_offset_ns: int
 
     def rows_between(self, start: int, end: int) -> slice:
         """Rows with start <= tick < end."""
         if start <= self.first and self.last < end:
-            return slice(0, len(self.ticks))
-        low, high = np.searchsorted(self.ticks, (start, end))
+            return slice(0, len(self.ticks_ns))
+        low, high = np.searchsorted(self.ticks_ns, (start - self.tolerance_ns, end - self.tolerance_ns))
         return slice(int(low), int(high))
 
 
-class TallyKind(Enum):
+class TallyKind(IntEnum):
     """What a window counts of samples beside taking them."""
 
-    LATE = auto()
-    OUT_OF_ORDER = auto()
-    INVALID = auto()
+    LATE = 0
+    OUT_OF_ORDER = 1
+    NOT_FINITE = 2
+    SENTINEL = 3
+    OUT_OF_RANGE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """Values of a block, (ticks, metrics)."""
 
     origin: Origin
     values: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class _Tally:
+class _Tally(NamedTuple):
     """Which cells of a block to count, (ticks, metrics)."""
 
     origin: Origin
     kind: TallyKind
     cells: BoolArray
+
+
+class SourceCut(NamedTuple):
+    """A source's part of a window, the newest block it came in, and the smallest clock offset of those with samples."""
+
+    window: SourceWindow
+    newest: Origin
+    clock_offset_ns: int | None
 
 
 class Source:
@@ -70,6 +86,12 @@ class Source:
         self._last_ticks: dict[int, int] = {}
         self._newest = 0
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the arrays that are held."""
+        values = sum(piece.values.nbytes + piece.origin.ticks_ns.nbytes for piece in self._pieces)
+        return values + sum(tally.cells.nbytes + tally.origin.ticks_ns.nbytes for tally in self._tallies)
+
     def has(self, sequence: int) -> bool:
         """Whether a block of this sequence number is still remembered."""
         return sequence in self._last_ticks
@@ -81,7 +103,7 @@ class Source:
     def add(self, origin: Origin, values: FloatArray) -> None:
         """Take a block's values, and count those older than what the source has already sent."""
         if origin.first < self._newest:
-            older = origin.ticks < self._newest
+            older = origin.ticks_ns < self._newest - origin.tolerance_ns
             self.tally(origin, TallyKind.OUT_OF_ORDER, ~np.isnan(values) & older[:, None])
         self._newest = max(self._newest, origin.last)
         self._pieces.append(_Piece(origin, values))
@@ -97,8 +119,8 @@ class Source:
         self._last_ticks = {sequence: last for sequence, last in self._last_ticks.items() if last >= start}
         return bool(self._last_ticks)
 
-    def cut(self, start: int, end: int, tolerance: int) -> tuple[SourceWindow, Origin] | None:
-        """The samples with start <= tick < end and the newest block they came in; None where nothing happened.
+    def cut(self, start: int, end: int) -> SourceCut | None:
+        """The samples with start <= tick < end; None where nothing happened.
 
         Where blocks share a tick the newest one that carries the metric wins. Metrics come in order of first sight.
         """
@@ -109,22 +131,24 @@ class Source:
             return None
         newest = max(origins, key=lambda origin: origin.offset)
         metrics = _union(origin.metrics for origin in origins)
-        ticks, values = _joined([(piece.origin, piece.values, rows) for piece, rows in pieces], metrics)
-        counted = {kind: np.zeros(len(metrics), dtype=np.int64) for kind in TallyKind}
+        ticks_ns, values, reboot_rows = _joined([(piece.origin, piece.values, rows) for piece, rows in pieces], metrics)
+        counted = np.zeros((len(TallyKind), len(metrics)), dtype=np.int64)
         for tally, rows in tallies:
-            columns = _columns(tally.origin.metrics, metrics)
-            counted[tally.kind][columns] += tally.cells[rows].sum(axis=0)
+            counted[tally.kind, _columns(tally.origin.metrics, metrics)] += tally.cells[rows].sum(axis=0)
         window = SourceWindow(
             collector=self.collector,
             interval_ns=newest.interval_ns,
             metrics=metrics,
-            ticks_ns=ticks - tolerance,
+            ticks_ns=ticks_ns,
             values=values,
+            reboot_rows=reboot_rows,
             late=counted[TallyKind.LATE],
             out_of_order=counted[TallyKind.OUT_OF_ORDER],
-            invalid=counted[TallyKind.INVALID],
+            not_finite=counted[TallyKind.NOT_FINITE],
+            sentinel=counted[TallyKind.SENTINEL],
+            out_of_range=counted[TallyKind.OUT_OF_RANGE],
         )
-        return window, newest
+        return SourceCut(window, newest, min((piece.origin.clock_offset_ns for piece, _ in pieces), default=None))
 
 
 def _is_some(rows: slice) -> bool:
@@ -145,17 +169,32 @@ def _columns(some: tuple[str, ...], metrics: tuple[str, ...]) -> IntArray:
     return np.array([position[metric] for metric in some], dtype=np.int64)
 
 
-def _joined(parts: Sequence[tuple[Origin, FloatArray, slice]], metrics: tuple[str, ...]) -> tuple[IntArray, FloatArray]:
-    """Ticks (ticks,) and values (ticks, metrics) of all parts."""
+_Part = tuple[Origin, FloatArray, slice]
+
+
+def _joined(parts: Sequence[_Part], metrics: tuple[str, ...]) -> tuple[IntArray, FloatArray, IntArray]:
+    """Ticks (ticks,) and values (ticks, metrics) of all parts, and the rows that begin another boot."""
     if not parts:
-        return np.empty(0, dtype=np.int64), np.empty((0, len(metrics)))
-    ticks = np.concatenate([origin.ticks[rows] for origin, _, rows in parts])
+        return _NO_ROWS, np.empty((0, len(metrics))), _NO_ROWS
+    ticks_ns = np.concatenate([origin.ticks_ns[rows] for origin, _, rows in parts])
     same = all(origin.metrics is metrics for origin, _, _ in parts)
-    if same and bool((ticks[1:] > ticks[:-1]).all()):
-        return ticks, np.concatenate([values[rows] for _, values, rows in parts])
-    distinct = np.unique(ticks)
-    joined = np.full((len(distinct), len(metrics)), np.nan)
-    for origin, values, rows in parts:
-        positions = np.searchsorted(distinct, origin.ticks[rows])
-        joined[np.ix_(positions, _columns(origin.metrics, metrics))] = values[rows]
-    return distinct, joined
+    if same and bool((ticks_ns[1:] > ticks_ns[:-1]).all()):
+        distinct, values = ticks_ns, np.concatenate([values[rows] for _, values, rows in parts])
+    else:
+        distinct = np.unique(ticks_ns)
+        values = np.full((len(distinct), len(metrics)), np.nan)
+        for origin, some, rows in parts:
+            positions = np.searchsorted(distinct, origin.ticks_ns[rows])
+            values[np.ix_(positions, _columns(origin.metrics, metrics))] = some[rows]
+    return distinct, values, _reboot_rows(parts, distinct)
+
+
+def _reboot_rows(parts: Sequence[_Part], ticks_ns: IntArray) -> IntArray:
+    """Rows whose newest block has another boot id than that of the row before."""
+    numbers = {boot_id: number for number, boot_id in enumerate({origin.boot_id for origin, _, _ in parts})}
+    if len(numbers) == 1:
+        return _NO_ROWS
+    boots = np.zeros(len(ticks_ns), dtype=np.int64)
+    for origin, _, rows in parts:
+        boots[np.searchsorted(ticks_ns, origin.ticks_ns[rows])] = numbers[origin.boot_id]
+    return np.flatnonzero(np.diff(boots)) + 1

@@ -1,5 +1,6 @@
 """What the window engine says after each message."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pulsetrain.schemas.status import Severity, StatusEvent
@@ -8,13 +9,14 @@ from pulsetrain.streams.windows.closed import ClosedWindow
 
 @dataclass(frozen=True, slots=True)
 class NodeEvent:
-    """A turn in a node's life that an operator wants to know; `at_ns` is append time."""
+    """A turn in a node's life that an operator wants to know; `at_ns` is append time, `details` its figures."""
 
     event: StatusEvent
     severity: Severity
     node: str
     at_ns: int
     message: str
+    details: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Step:
 
 @dataclass(slots=True)
 class SampleCounts:
-    """What became of every sample: received = used + late + duplicate + invalid + quarantined.
+    """What became of every sample: received = used + late + duplicate + invalid + quarantined + dead_lettered.
 
     A cell that came as NaN is missing and no sample. Used is every valid sample that came in time, also one that no
     window holds because it lies before the first window of a run or in a hole.
@@ -43,6 +45,7 @@ class SampleCounts:
     late: int = 0
     duplicate: int = 0
     quarantined: int = 0
+    dead_lettered: int = 0
     not_finite: int = 0
     sentinel: int = 0
     out_of_range: int = 0

@@ -21,7 +21,7 @@ from pulsetrain.schemas.feature_window import (
 from pulsetrain.schemas.json_record import decode_json, encode_json
 from pulsetrain.schemas.times import utc_time
 
-COUNTS = np.arange(14, dtype=np.int64).reshape(2, 7)
+COUNTS = np.arange(2 * len(SampleCount), dtype=np.int64).reshape(2, -1)
 
 
 def window(**changes: Any) -> FeatureWindow:
@@ -66,6 +66,7 @@ def windows(draw: st.DrawFn) -> FeatureWindow:
         features=features,
         values=draw(hnp.arrays(np.float64, (len(metrics), len(features)))),
         counts=draw(hnp.arrays(np.int64, (len(metrics), len(SampleCount)), elements=st.integers(0, 2**63 - 1))),
+        clock_offset_ns=draw(st.none() | st.integers(-(2**63), 2**63 - 1)),
     )
 
 
@@ -117,7 +118,9 @@ def test_a_window_whose_arrays_disagree_is_not_sent(changes: dict[str, Any]) -> 
         encode_feature_window(window(**changes))
 
 
-@pytest.mark.parametrize("changes", [{"values": bytes(40)}, {"counts": bytes(13 * 8)}, {"metrics": ["load"]}])
+@pytest.mark.parametrize(
+    "changes", [{"values": bytes(40)}, {"counts": bytes(COUNTS.nbytes - 8)}, {"metrics": ["load"]}]
+)
 def test_arrays_that_do_not_fill_their_shape_are_invalid(changes: dict[str, Any]) -> None:
     with pytest.raises(DecodeError, match="bytes where"):
         decode_feature_window(raw(**changes))
@@ -141,7 +144,7 @@ def test_an_anomaly_of_the_largest_window_is_a_valid_one(widest: str) -> None:
                 metrics=metrics,
                 features=(widest * 512,),
                 values=np.zeros((5, 1)),
-                counts=np.zeros((5, 7), dtype=np.int64),
+                counts=np.zeros((5, len(SampleCount)), dtype=np.int64),
             )
         )
     )

@@ -26,6 +26,7 @@ from pulsetrain.schemas.sample_block import decode_sample_block
 from pulsetrain.schemas.status import Severity, Status, StatusEvent
 
 V1 = Path(__file__).parents[2] / "data" / "golden" / "v1"
+V2 = V1.parent / "v2"
 
 STRING, LONG, BYTES = '"string"', '"long"', '"bytes"'
 STRINGS = '{"type":"array","items":"string"}'
@@ -100,8 +101,13 @@ CANONICAL_V1 = {
 }
 
 
-def golden(name: str) -> bytes:
-    return (V1 / name).read_bytes()
+FEATURE_WINDOW_V2 = CANONICAL_V1["feature_window.bin"].removesuffix("]}") + (
+    ',{"name":"clock_offset_ns","type":["null","long"]}]}'
+)
+
+
+def golden(name: str, version: Path = V1) -> bytes:
+    return (version / name).read_bytes()
 
 
 def crc_64_avro(text: str) -> int:
@@ -126,10 +132,15 @@ def test_a_golden_avro_message_begins_with_the_marker_and_the_fingerprint_of_its
     assert header == b"\xc3\x01" + crc_64_avro(CANONICAL_V1[name]).to_bytes(8, "little")
 
 
-def independently(name: str) -> dict[str, Any]:
+def test_the_second_version_of_a_feature_window_begins_with_its_own_fingerprint() -> None:
+    header = golden("feature_window.bin", V2)[:10]
+    assert header == b"\xc3\x01" + crc_64_avro(FEATURE_WINDOW_V2).to_bytes(8, "little")
+
+
+def independently(name: str, version: Path = V1, canonical_form: str | None = None) -> dict[str, Any]:
     """The body of a golden message as fastavro alone reads it by the published schema."""
-    schema = fastavro.parse_schema(json.loads(CANONICAL_V1[name]))
-    body = io.BytesIO(golden(name)[10:])
+    schema = fastavro.parse_schema(json.loads(canonical_form or CANONICAL_V1[name]))
+    body = io.BytesIO(golden(name, version)[10:])
     record = fastavro.schemaless_reader(body, schema, None)
     assert body.read() == b""
     assert isinstance(record, dict)
@@ -177,7 +188,13 @@ def test_the_golden_feature_window_has_its_values() -> None:
     assert window.values[0].tolist() == [0.5, -1.0, 1e300]
     assert window.values[1, 0] == 71.3
     assert np.isnan(window.values[1, 1:]).all()
-    assert window.counts.tolist() == [[300, 297, 1, 2, 3, 4, 5], [30, 0, 0, 0, 0, 0, 30]]
+    assert window.counts[:, :7].tolist() == [[300, 297, 1, 2, 3, 4, 5], [30, 0, 0, 0, 0, 0, 30]]
+
+
+def test_version_1_of_a_feature_window_knows_no_reasons_and_no_clock_offset() -> None:
+    window = decode_feature_window(golden("feature_window.bin"))
+    assert window.counts[:, 7:].tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert window.clock_offset_ns is None
 
 
 def test_fastavro_alone_reads_the_golden_feature_window() -> None:
@@ -194,6 +211,15 @@ def test_fastavro_alone_reads_the_golden_feature_window() -> None:
     ]
     assert np.frombuffer(record["counts"], "<i8")[:3].tolist() == [300, 297, 1]
     assert np.frombuffer(record["values"], "<f8")[:4].tolist() == [0.5, -1.0, 1e300, 71.3]
+
+
+def test_the_second_version_of_a_feature_window_has_reasons_and_a_clock_offset() -> None:
+    window = decode_feature_window(golden("feature_window.bin", V2))
+    assert window.counts.tolist() == [[300, 297, 1, 2, 3, 4, 5, 2, 0, 3], [30, 0, 0, 0, 0, 0, 30, 0, 30, 0]]
+    assert window.clock_offset_ns == -1_250_000
+    record = independently("feature_window.bin", V2, FEATURE_WINDOW_V2)
+    assert record["count_names"][6:] == ["invalid", "not_finite", "sentinel", "out_of_range"]
+    assert record["clock_offset_ns"] == -1_250_000
 
 
 MANIFEST = {

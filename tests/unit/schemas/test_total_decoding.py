@@ -23,7 +23,7 @@ from pulsetrain.schemas.model_release import (
 from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block, encode_sample_block
 from pulsetrain.schemas.status import Status
 
-GOLDEN = Path(__file__).parents[2] / "data" / "golden" / "v1"
+GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 
 Decoder = Callable[[bytes | None], object]
 
@@ -51,6 +51,11 @@ POISON = [
     b'{"node":5,"v":1}',
     b'{"node":"a","v":NaN}',
 ]
+
+
+def newest(name: str) -> bytes:
+    """The golden message of a record's newest version."""
+    return max(GOLDEN.glob(f"v*/{name}")).read_bytes()
 
 
 def encode(record: object) -> bytes:
@@ -92,12 +97,12 @@ def test_poison_is_refused_and_the_next_good_message_is_read(name: str, message:
     decode = DECODERS[name]
     with pytest.raises(DecodeError):
         decode(message)
-    assert decode((GOLDEN / name).read_bytes())
+    assert decode(newest(name))
 
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_message_cut_off_anywhere_is_refused(name: str) -> None:
-    message = (GOLDEN / name).read_bytes()
+    message = newest(name)
     for length in range(len(message)):
         with pytest.raises(DecodeError):
             DECODERS[name](message[:length])
@@ -107,7 +112,7 @@ def test_a_message_cut_off_anywhere_is_refused(name: str) -> None:
 @given(data=st.data())
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_a_damaged_message_gives_a_record_or_a_decode_error(name: str, data: st.DataObject) -> None:
-    check(DECODERS[name], data.draw(damaged((GOLDEN / name).read_bytes())))
+    check(DECODERS[name], data.draw(damaged(newest(name))))
 
 
 @pytest.mark.parametrize("name", ["sample_block.bin", "feature_window.bin", "model_manifest.bin"])
@@ -116,7 +121,7 @@ def test_a_damaged_message_gives_a_record_or_a_decode_error(name: str, data: st.
 def test_a_damaged_body_in_the_wire_format_of_the_schema_registry_gives_a_record_or_a_decode_error(
     name: str, data: st.DataObject
 ) -> None:
-    body = (GOLDEN / name).read_bytes()[10:]
+    body = newest(name)[10:]
     DECODERS[name](b"\0\0\0\0\7" + body)
     check(DECODERS[name], b"\0\0\0\0\7" + data.draw(damaged(body)))
 

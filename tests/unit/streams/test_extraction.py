@@ -18,7 +18,11 @@ COUNTER = "system.linux.context_switches"
 
 
 def source(
-    columns: dict[str, list[float]], seconds: list[float], collector: str = "host", interval_ns: int = SECOND
+    columns: dict[str, list[float]],
+    seconds: list[float],
+    collector: str = "host",
+    interval_ns: int = SECOND,
+    reboot_rows: tuple[int, ...] = (),
 ) -> SourceWindow:
     nothing = np.zeros(len(columns), dtype=np.int64)
     return SourceWindow(
@@ -27,9 +31,12 @@ def source(
         metrics=tuple(columns),
         ticks_ns=START + np.array([round(second * SECOND) for second in seconds], dtype=np.int64),
         values=np.array(list(columns.values()), dtype=np.float64).T.reshape(len(seconds), len(columns)),
+        reboot_rows=np.array(reboot_rows, dtype=np.int64),
         late=nothing + 1,
         out_of_order=nothing + 2,
-        invalid=nothing + 3,
+        not_finite=nothing + 3,
+        sentinel=nothing + 4,
+        out_of_range=nothing + 5,
     )
 
 
@@ -52,7 +59,10 @@ def test_gauges_are_taken_as_they_are_and_counters_as_rates() -> None:
         SampleCount.FILLED: [0, 0],
         SampleCount.LATE: [1, 1],
         SampleCount.OUT_OF_ORDER: [2, 2],
-        SampleCount.INVALID: [3, 3],
+        SampleCount.INVALID: [12, 12],
+        SampleCount.NOT_FINITE: [3, 3],
+        SampleCount.SENTINEL: [4, 4],
+        SampleCount.OUT_OF_RANGE: [5, 5],
     }
     assert {name: window.counts[:, column].tolist() for column, name in enumerate(SampleCount)} == expected
     assert (window.node, window.session, window.entity, window.labels) == ("n", "s", "n/host", {"job": "j"})

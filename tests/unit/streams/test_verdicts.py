@@ -26,7 +26,7 @@ def _window(end_s: int, session: str = "s1", counts: list[list[int]] | None = No
         metrics=("m",),
         features=("mean",),
         values=np.array([[1.0]]),
-        counts=np.array(counts or [[300, 300, 0, 0, 0, 0, 0]]),
+        counts=np.array(counts or [[300, 300] + [0] * (len(SampleCount) - 2)]),
     )
 
 

@@ -24,7 +24,7 @@ SETTINGS = WindowSettings(
 STRAY_SECONDS = 290
 """Copies of a block come at most so long after it, leftovers of a session so long after its last block."""
 
-METRICS = ("load.a", "load.b", "load.c")
+METRICS = ("load.a", "load.b", "system.cpu.utilization")
 
 
 class Fault(Enum):
@@ -43,6 +43,7 @@ class Fault(Enum):
     FUTURE = auto()
     UNDECODABLE = auto()
     INVALID = auto()
+    REBOOT = auto()
     JITTER = auto()
 
 
@@ -59,6 +60,7 @@ class _Agent:
     node: str
     tick: int
     session: int = 0
+    boot: int = 0
     appended: int = 0
     sent_until: int | None = None
     sequences: dict[str, int] = field(default_factory=dict)
@@ -78,12 +80,12 @@ class _Agent:
         values = np.array([[rng.random() for _ in metrics] for _ in ticks])
         values[values < 0.02] = np.nan
         if Fault.INVALID in faults:
-            values[values > 0.98] = rng.choice([np.inf, 9223372036854775794.0])
+            values[values > 0.98] = rng.choice([np.inf, 9223372036854775794.0, -1.0])
         jitter_ns = rng.randint(-3_000_000, 3_000_000) if Fault.JITTER in faults else 0
         block = SampleBlock(
             node=self.node,
             session=f"{self.node}-{self.session}",
-            boot_id="boot",
+            boot_id=f"boot-{self.boot}",
             collector=collector,
             entity=f"{self.node}/host",
             sequence=sequence,
@@ -125,6 +127,8 @@ def random_log(seed: int, faults: frozenset[Fault], steps: int) -> list[Message]
                     block = agent.send(ticks, collector, rng, faults)
                     stray.append((append + rng.randint(1, 60), agent.appended + STRAY_SECONDS, block))
             agent.restart(rng.choice([1, 3, 20, 50]))
+        elif happens(Fault.REBOOT, 0.02):
+            agent.boot += 1  # a source that names no new session, as scrapes don't
         elif happens(Fault.JUMP, 0.03):
             agent.tick += rng.choice([3, 12, 29, 30, 31, 70])
         elif happens(Fault.FUTURE, 0.02):

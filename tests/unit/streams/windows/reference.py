@@ -4,6 +4,7 @@ forgotten, nothing shared with the engine. Slow, and short enough to be checked 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +20,11 @@ Quality = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class ReferenceWindow:
-    """Valid values by (collector, metric, tick); counts by (what, collector, metric)."""
+    """Valid values by (collector, metric, tick); counts by (what, collector, metric).
+
+    `reboots`: the ticks (collector, tick) that come from another boot than the one before. `clock_offset`: the smallest
+    append time minus newest tick of the blocks in it.
+    """
 
     node: str
     session: str
@@ -27,6 +32,8 @@ class ReferenceWindow:
     complete: bool
     values: dict[Cell, float]
     quality: Counter[Quality]
+    reboots: set[tuple[str, int]]
+    clock_offset: int | None
 
 
 @dataclass
@@ -36,7 +43,7 @@ class _Run:
     newest: int
     holes: set[int] = field(default_factory=set)
     newest_seen: int = -1
-    taken: list[tuple[SampleBlock, bool]] = field(default_factory=list)
+    taken: list[tuple[SampleBlock, bool, int]] = field(default_factory=list)
 
     def next_to_emit(self) -> int:
         start = self.next
@@ -112,7 +119,8 @@ def reference_windows(log: Iterable[Message]) -> list[ReferenceWindow]:
         node.append = append
         run.newest = max(run.newest, last, -1 if sent_until is None else sent_until)
         run.newest_seen = max(run.newest_seen, last)
-        run.taken.append((block, sent_until is not None and last < sent_until - LATENESS))
+        is_late = sent_until is not None and last < sent_until - LATENESS
+        run.taken.append((block, is_late, _seconds(message.append_ns)))
         held.append((append, block.node, run, last))
         emit(block.node, run, run.newest - LATENESS - LENGTH, complete=True)
     flush_silent(10**9)
@@ -123,43 +131,76 @@ def as_reference(window: ClosedWindow) -> ReferenceWindow:
     """An engine's window in the same terms."""
     values: dict[Cell, float] = {}
     quality: Counter[Quality] = Counter()
+    reboots: set[tuple[str, int]] = set()
     for source in window.entities[0].sources:
         for row, tick in enumerate(source.ticks_ns):
             for column, metric in enumerate(source.metrics):
                 if not np.isnan(source.values[row, column]):
                     values[source.collector, metric, _seconds(int(tick))] = float(source.values[row, column])
-        counts = {"late": source.late, "out of order": source.out_of_order, "invalid": source.invalid}
+        reboots |= {(source.collector, _seconds(int(tick))) for tick in source.ticks_ns[source.reboot_rows]}
+        counts = {
+            "late": source.late,
+            "out of order": source.out_of_order,
+            "not finite": source.not_finite,
+            "sentinel": source.sentinel,
+            "out of range": source.out_of_range,
+        }
         for what, per_metric in counts.items():
             for metric, count in zip(source.metrics, per_metric, strict=True):
                 quality[what, source.collector, metric] += int(count)
-    return ReferenceWindow(window.node, window.session, _seconds(window.start_ns), window.complete, values, +quality)
+    offset = None if window.clock_offset_ns is None else window.clock_offset_ns // SECOND
+    return ReferenceWindow(
+        window.node, window.session, _seconds(window.start_ns), window.complete, values, +quality, reboots, offset
+    )
 
 
 def _window(name: str, run: _Run, complete: bool) -> Sequence[ReferenceWindow]:
     values: dict[Cell, float] = {}
     quality: Counter[Quality] = Counter()
     newest: dict[str, int] = {}
+    boots: dict[str, dict[int, str]] = {}
+    offsets: list[int] = []
     ticks_seen = False
-    for block, is_late in run.taken:
+    for block, is_late, append in run.taken:
         for tick_ns, row in zip(block.ticks_ns, block.values, strict=True):
             tick = _seconds(int(tick_ns))
             if not run.next <= tick < run.next + LENGTH:
                 continue
             ticks_seen = True
+            if not is_late:
+                boots.setdefault(block.collector, {})[tick] = block.boot_id
+                offsets.append(append - _seconds(int(block.ticks_ns[-1])))
             for metric, value in zip(block.metrics, row, strict=True):
-                is_valid = bool(np.isfinite(value)) and value < 1e18
                 if is_late:
                     quality["late", block.collector, metric] += not np.isnan(value)
                     continue
                 values.pop((block.collector, metric, tick), None)
-                if is_valid:
+                reason = _why_invalid(metric, value)
+                if reason is None and not np.isnan(value):
                     values[block.collector, metric, tick] = float(value)
                     quality["out of order", block.collector, metric] += tick < newest.get(block.collector, -1)
-                else:
-                    quality["invalid", block.collector, metric] += not np.isnan(value)
+                elif reason is not None:
+                    quality[reason, block.collector, metric] += 1
         if not is_late:
             newest[block.collector] = max(newest.get(block.collector, -1), _seconds(int(block.ticks_ns[-1])))
-    return [ReferenceWindow(name, run.session, run.next, complete, values, +quality)] if ticks_seen else []
+    if not ticks_seen:
+        return []
+    reboots = {
+        (collector, tick)
+        for collector, boot_of in boots.items()
+        for before, tick in pairwise(sorted(boot_of))
+        if boot_of[before] != boot_of[tick]
+    }
+    offset = min(offsets, default=None)
+    return [ReferenceWindow(name, run.session, run.next, complete, values, +quality, reboots, offset)]
+
+
+def _why_invalid(metric: str, value: float) -> str | None:
+    if np.isinf(value):
+        return "not finite"
+    if value > 1e18:
+        return "sentinel"
+    return "out of range" if metric == "system.cpu.utilization" and value < 0 else None
 
 
 def _start_from(tick: int) -> int:

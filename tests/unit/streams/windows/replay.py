@@ -26,11 +26,12 @@ def content(window: ClosedWindow) -> tuple[object, ...]:
         (entity.entity, tuple(sorted(entity.labels.items())), tuple(map(_source_content, entity.sources)))
         for entity in window.entities
     )
-    return window.start_ns, window.complete, entities
+    return window.start_ns, window.complete, window.clock_offset_ns, entities
 
 
 def _source_content(source: SourceWindow) -> tuple[object, ...]:
-    arrays = source.ticks_ns, source.values, source.late, source.out_of_order, source.invalid
+    counts = source.late, source.out_of_order, source.not_finite, source.sentinel, source.out_of_range
+    arrays = source.ticks_ns, source.values, source.reboot_rows, *counts
     return source.collector, source.interval_ns, source.metrics, tuple(array.tobytes() for array in arrays)
 
 

@@ -77,7 +77,9 @@ def test_every_sample_is_counted_once(seed: int, faults: frozenset[Fault], steps
             sent += int(np.count_nonzero(~np.isnan(message.block.values)))
     counts = worker.counts
     assert counts.received == sent
-    assert counts.received == (counts.used + counts.late + counts.duplicate + counts.invalid + counts.quarantined)
+    invalid = counts.not_finite + counts.sentinel + counts.out_of_range
+    assert counts.dead_lettered == 0
+    assert counts.received == counts.used + counts.late + counts.duplicate + invalid + counts.quarantined
 
 
 def _sessions_and_gaps_do_not_end_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
