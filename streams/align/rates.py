@@ -1,10 +1,11 @@
 """Counters become rates: only their growth means something, and only between neighbours.
 
 A counter that went down has begun again at 0, either because it ran over (a wrap) or because what counts was started
-anew (a reset). Across a wrap the growth is known; across a reset it is not, and nothing is made up for it. It is taken
-for a wrap only where the catalogue says at which number the counter wraps, and the growth that follows from it is
-small beside that number and of the size that the counter grows by before or after. After a reboot every counter was
-reset, also one that has come further than it was before.
+anew (a reset). It is taken for a wrap where the catalogue says at which number the counter wraps, and the growth that
+follows from it is small beside that number and of the size by which the counter grows before or after. Otherwise it
+was reset, and its growth since then is its value, where that is of this size; what was counted between the sample
+before and the reset is lost. A counter that merely went back a little has no rate. After a reboot nothing is known,
+also where a counter has come further than it was before: some begin again at 0 and some do not.
 """
 
 import numpy as np
@@ -14,8 +15,8 @@ from pulsetrain.schemas.arrays import FloatArray, IntArray
 NEIGHBOUR_INTERVALS = 2.5
 """Samples further apart than this many intervals are no neighbours: what lies between them is a gap."""
 
-WRAP_GROWTH_FACTOR = 10.0
-"""Across a wrap a counter grows at most so many times as fast as in the nearest rates before and after."""
+LIKELY_GROWTH_FACTOR = 10.0
+"""Across a wrap or since a reset a counter grows at most so many times as fast as in the nearest rates beside it."""
 
 MAX_WRAP_SHARE = 1 / 8
 """Across a wrap a counter grows by at most this share of its range: a reset early in it is no wrap."""
@@ -30,7 +31,7 @@ def rates(
 
     Takes counters (ticks, metrics) with NaN for a missing sample, the number at which each wraps (metrics,), infinite
     where it does not, and the rows whose samples are the first after a reboot. Gives (ticks - 1, metrics). A rate is
-    missing where the counter's sample or every neighbour before it is, and where the counter was reset.
+    missing where the counter's sample or every neighbour before it is, and where its growth is not known.
     """
     if len(ticks_ns) < 2:
         return np.empty((0, values.shape[1]))
@@ -64,12 +65,14 @@ def _uneven_rates(
     seconds = apart_ns / _NS
     steps = values[1:] - np.take_along_axis(values, before, axis=0)
     growth = np.where(is_step & (steps >= 0), steps / seconds, np.nan)
-    wrapped = is_step & (steps < 0) & np.isfinite(wraps_at)
-    if wrapped.any():
+    went_down = is_step & (steps < 0)
+    if went_down.any():
+        nearest = np.fmax(_last_known(growth), _last_known(growth[::-1])[::-1])
+        likely = LIKELY_GROWTH_FACTOR * nearest * seconds
         across = steps + wraps_at
-        usual = WRAP_GROWTH_FACTOR * np.fmax(_last_known(growth), _last_known(growth[::-1])[::-1])
-        wrapped &= (across >= 0) & (across <= MAX_WRAP_SHARE * wraps_at) & (across <= usual * seconds)
-        growth[wrapped] = (across / seconds)[wrapped]
+        is_wrap = (across >= 0) & (across <= np.minimum(likely, MAX_WRAP_SHARE * wraps_at))
+        since_reset = np.where(values[1:] <= likely, values[1:], np.nan)
+        growth[went_down] = (np.where(is_wrap, across, since_reset) / seconds)[went_down]
     return growth
 
 

@@ -31,7 +31,10 @@ class SourceWindow:
 
 @dataclass(frozen=True, slots=True)
 class EntityWindow:
-    """The sources of one entity, in order of collector names; newer blocks' labels win over older ones'."""
+    """The sources of one entity, in order of collector names.
+
+    Newer blocks' labels win over older ones'; an empty label is none, as in OpenMetrics.
+    """
 
     entity: str
     labels: Mapping[str, str]

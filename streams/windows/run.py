@@ -114,4 +114,5 @@ def _entity_window(entity: str, parts: list[SourceCut]) -> EntityWindow:
     labels: dict[str, str] = {}
     for part in sorted(parts, key=lambda part: part.newest.offset):
         labels.update(part.newest.labels)
+    labels = {name: value for name, value in labels.items() if value}
     return EntityWindow(entity, labels, tuple(part.window for part in parts))

@@ -1,5 +1,7 @@
 """From a closed window to feature windows, with features small enough to be worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from pulsetrain.schemas.feature_window import SampleCount, decode_feature_window, encode_feature_window
@@ -67,6 +69,33 @@ def test_gauges_are_taken_as_they_are_and_counters_as_rates() -> None:
     assert {name: window.counts[:, column].tolist() for column, name in enumerate(SampleCount)} == expected
     assert (window.node, window.session, window.entity, window.labels) == ("n", "s", "n/host", {"job": "j"})
     assert (window.start_ns, window.end_ns, window.complete) == (START, START + 4 * SECOND, True)
+
+
+def test_a_counter_has_no_rate_across_a_reboot() -> None:
+    # counter 0  100 | 400  500    the rates are 100, none and 100, of which the middle one is filled
+    host = source({COUNTER: [0, 100, 400, 500]}, [0, 1, 2, 3], reboot_rows=(2,))
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (host,))), FEATURES, SETTINGS)
+    np.testing.assert_allclose(window.values[0, :2], [100, 100], rtol=1e-12)
+    assert (window.counts[0, 1], window.counts[0, 3]) == (2, 1)
+
+
+def test_between_the_samples_of_a_slow_source_a_state_is_held_and_a_measure_interpolated() -> None:
+    # grid       0      1      2      3
+    # sample       0.4    1.4    2.4     3.4
+    # held              31     31     79       point 0 is held from point 1, as filled
+    # power             16     26     36       10 a second: 10 at 0.4, so 16 at 1
+    gpu = source({"hw.gpu.last_xid": [31, 31, 79, 79], "hw.power{hw.type=gpu}": [10, 20, 30, 40]}, [0.4, 1.4, 2.4, 3.4])
+    features = FeatureSet.from_fc_parameters({"minimum": None, "maximum": None})
+    [window] = feature_windows(closed(EntityWindow("n/gpu:0", {}, (gpu,))), features, SETTINGS)
+    np.testing.assert_allclose(window.values, [[31, 79], [16, 36]], rtol=1e-12)
+    assert window.counts[:, :4].tolist() == [[4, 0, 3, 1]] * 2
+
+
+def test_each_window_of_a_node_carries_its_clock_offset() -> None:
+    host = EntityWindow("n/host", {}, (source({GAUGE: [1, 2, 3, 4]}, [0, 1, 2, 3]),))
+    gpu = EntityWindow("n/gpu:0", {}, (source({"a": [1, 1]}, [0, 2]),))
+    windows = feature_windows(replace(closed(gpu, host), clock_offset_ns=-7), FEATURES, SETTINGS)
+    assert [window.clock_offset_ns for window in windows] == [-7, -7]
 
 
 def test_each_entity_has_a_window_of_its_own_with_its_own_rates() -> None:

@@ -16,11 +16,14 @@ TOLERANCE = 5_000_000
 NAN = np.nan
 
 
-def aligned(seconds: list[float], values: list[float] | FloatArray, points: int, fill_limit: float = 5) -> Gridded:
+def aligned(
+    seconds: list[float], values: list[float] | FloatArray, points: int, fill_limit: float = 5, holds: bool = False
+) -> Gridded:
     """Samples at some seconds on a grid of whole seconds from 0."""
     ticks = EPOCH + np.round(np.array(seconds) * 1000).astype(np.int64) * 1_000_000
     table = np.asarray(values, dtype=np.float64).reshape(len(seconds), -1 if seconds else 2)
-    return align(ticks, table, Grid.between(EPOCH, EPOCH + points * SECOND, SECOND), TOLERANCE, fill_limit)
+    grid = Grid.between(EPOCH, EPOCH + points * SECOND, SECOND)
+    return align(ticks, table, grid, TOLERANCE, fill_limit, np.full(table.shape[1], holds))
 
 
 def counts(gridded: Gridded, column: int = 0) -> tuple[int, int, int]:
@@ -62,6 +65,36 @@ def test_samples_more_than_two_and_a_half_intervals_apart_are_no_neighbours() ->
     far = aligned([0.0, 2.6, 3.0], [0.0, 2.6, 9.0], 4)
     assert counts(far) == (2, 0, 2)
     np.testing.assert_allclose(far.values[:, 0], [0.0, 3.0, 6.0, 9.0], rtol=1e-12)
+
+
+def test_a_metric_that_holds_has_the_value_of_the_sample_before_it_unless_that_is_too_old() -> None:
+    # grid     0      1      2      3      4      5
+    # sample     0.25   1.25          3.5                values 7, 8, 9
+    # point 1: of 0.25; 2: of 1.25, 0.75 s old; 3: of 1.25, for 3.5 is near; 4: of 3.5
+    # point 5: 3.5 is more than an interval away, so held from point 4 as filled; 0: as every edge, from point 1
+    held = aligned([0.25, 1.25, 3.5], [7.0, 8.0, 9.0], 6, holds=True)
+    np.testing.assert_array_equal(held.values[:, 0], [7, 7, 8, 8, 9, 9])
+    assert counts(held) == (0, 4, 2)
+    # grid     0      1      2      3
+    # sample     0.3                3.2                  3 is 2.7 s after 0.3: too old to be held
+    old = aligned([0.3, 3.2], [7.0, 9.0], 4, fill_limit=1, holds=True)
+    np.testing.assert_array_equal(old.values[:, 0], [7, 7, NAN, NAN])
+    assert counts(old) == (0, 1, 1)
+
+
+def test_a_gap_in_a_metric_that_holds_is_filled_with_the_value_before_it() -> None:
+    held = aligned([0.0, 1.0, 4.0], [31.0, 45.0, 79.0], 5, holds=True)
+    np.testing.assert_array_equal(held.values[:, 0], [31, 45, 45, 45, 79])
+    assert counts(held) == (3, 0, 2)
+
+
+def test_metrics_of_one_source_are_held_or_interpolated_each_by_its_kind() -> None:
+    ticks = EPOCH + np.array([0.5, 1.5, 2.5]) * SECOND
+    values = np.array([[0.0, 0.0], [2.0, 2.0], [4.0, 4.0]])
+    grid = Grid.between(EPOCH + SECOND, EPOCH + 3 * SECOND, SECOND)
+    gridded = align(ticks.astype(np.int64), values, grid, TOLERANCE, 5, np.array([False, True]))
+    np.testing.assert_array_equal(gridded.values, [[1, 0], [3, 2]])
+    assert gridded.resampled.tolist() == [2, 2]
 
 
 def test_a_missing_tick_between_samples_on_the_grid_is_filled_not_resampled() -> None:

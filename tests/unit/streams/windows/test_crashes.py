@@ -15,6 +15,7 @@ from pulsetrain.streams.windows import WindowEngine, engine
 from pulsetrain.streams.windows.arrival import Arrival
 from pulsetrain.streams.windows.node import Node
 from pulsetrain.streams.windows.run import Run
+from pulsetrain.streams.windows.source import Source
 from pulsetrain.streams.windows.times import WindowTimes
 from tests.unit.streams.windows.random_log import Fault, random_log
 from tests.unit.streams.windows.reference import ReferenceWindow, as_reference, reference_windows
@@ -80,6 +81,37 @@ def test_every_sample_is_counted_once(seed: int, faults: frozenset[Fault], steps
     invalid = counts.not_finite + counts.sentinel + counts.out_of_range
     assert counts.dead_lettered == 0
     assert counts.received == counts.used + counts.late + counts.duplicate + invalid + counts.quarantined
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, fault_sets, lengths)
+def test_every_sample_is_counted_once_also_where_a_block_fails(seed: int, faults: frozenset[Fault], steps: int) -> None:
+    fails = random.Random(seed)
+    worker = new_engine()
+    sent = dead = 0
+    for offset, message in enumerate(random_log(seed, faults, steps)):
+        if message.block is None:
+            worker.skip(offset)
+            continue
+        samples = int(np.count_nonzero(~np.isnan(message.block.values)))
+        sent += samples
+        with pytest.MonkeyPatch.context() as patched:
+            if fails.random() < 0.2:
+                patched.setattr(Node, fails.choice(["is_leftover", "belongs_to_run"]), _fail)
+                patched.setattr(Source, "remember", _fail)
+            try:
+                worker.process(message.block, offset, message.append_ns)
+            except ZeroDivisionError:
+                dead += samples
+                worker.skip(offset)
+    counts = worker.counts
+    assert (counts.received, counts.dead_lettered) == (sent, dead)
+    kept_out = counts.late + counts.duplicate + counts.invalid + counts.quarantined + counts.dead_lettered
+    assert counts.received == counts.used + kept_out
+
+
+def _fail(*_: object) -> None:
+    raise ZeroDivisionError
 
 
 def _sessions_and_gaps_do_not_end_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

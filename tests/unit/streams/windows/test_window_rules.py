@@ -1,81 +1,14 @@
 """The window rules one by one, on logs small enough to be worked out by hand."""
 
-import weakref
-from dataclasses import dataclass, field
-
 import numpy as np
 import pytest
 
-from pulsetrain.schemas.sample_block import SampleBlock
 from pulsetrain.schemas.status import StatusEvent
 from pulsetrain.streams.settings import WindowSettings
-from pulsetrain.streams.windows import ClosedWindow, Step, WindowEngine
+from pulsetrain.streams.windows import ClosedWindow, WindowEngine
+from tests.unit.streams.windows.partition import EPOCH, SECOND, SETTINGS, Partition, at, starts
 
-SECOND = 1_000_000_000
-EPOCH = 1_800_000_000 * SECOND
-"""Second 0 of these tests; a multiple of 60 s, so that windows of 60 s start there as well."""
-
-SETTINGS = WindowSettings()  # 30 s each 5 s, lateness 2 s, idle 60 s, hold 120 s, future 300 s, tolerance 5 ms
 TUMBLING = WindowSettings(length_seconds=60, hop_seconds=60, allowed_lateness_seconds=10)
-
-
-def at(seconds: float) -> int:
-    return EPOCH + round(seconds * 1000) * 1_000_000
-
-
-@dataclass
-class Partition:
-    """Appends blocks as agents would and lets an engine read them; one second is appended after the newest tick."""
-
-    engine: WindowEngine = field(default_factory=lambda: WindowEngine(SETTINGS))
-    offset: int = 0
-    sent_until: dict[str, int] = field(default_factory=dict)
-    sequences: dict[tuple[str, str], int] = field(default_factory=dict)
-
-    def block(
-        self,
-        *seconds: float,
-        node: str = "n",
-        session: str = "s",
-        collector: str = "host",
-        metrics: tuple[str, ...] = ("m",),
-        value: float = 1.0,
-        labels: dict[str, str] | None = None,
-    ) -> SampleBlock:
-        """The next block that a node's agent sends."""
-        sequence = self.sequences.get((session, collector), 0)
-        self.sequences[session, collector] = sequence + 1
-        ticks = np.array([at(second) for second in seconds], dtype=np.int64)
-        sent_until = self.sent_until.get(session)
-        self.sent_until[session] = max(sent_until or 0, int(ticks[-1]))
-        return SampleBlock(
-            node=node,
-            session=session,
-            boot_id="boot",
-            collector=collector,
-            entity=f"{node}/host",
-            sequence=sequence,
-            sent_until_ns=sent_until,
-            interval_ns=SECOND,
-            ticks_ns=ticks,
-            metrics=metrics,
-            values=np.full((len(ticks), len(metrics)), value),
-            labels=labels or {},
-        )
-
-    def read(self, block: SampleBlock, append_seconds: float | None = None) -> Step:
-        """Append a block and let the engine take it."""
-        append_ns = int(block.ticks_ns[-1]) + SECOND if append_seconds is None else at(append_seconds)
-        step = self.engine.process(block, self.offset, append_ns)
-        self.offset += 1
-        return step
-
-    def send(self, *seconds: float, append: float | None = None, **what: object) -> Step:
-        return self.read(self.block(*seconds, **what), append)  # type: ignore[arg-type]
-
-
-def starts(step: Step) -> list[float]:
-    return [(window.start_ns - EPOCH) / SECOND for window in step.windows]
 
 
 def seconds_of(window: ClosedWindow) -> list[float]:
@@ -368,6 +301,47 @@ def test_labels_of_newer_blocks_win() -> None:
     assert window.entities[0].labels == {"job": "new", "rank": "0"}
 
 
+def test_an_empty_label_is_none() -> None:
+    partition = Partition()
+    partition.send(0, labels={"job": "llm", "pod": "trainer-0", "namespace": ""})
+    partition.send(1, labels={"job": "llm", "pod": ""}, collector="gpu")
+    [window] = partition.send(32).windows
+    assert window.entities[0].labels == {"job": "llm"}
+
+
+def test_a_device_keeps_its_windows_when_its_index_and_its_exporter_change() -> None:
+    # Index 0 is device A before the reboot and device B after it; the exporter's pod has another name then.
+    partition = Partition()
+    for session, of_a, of_b, pod in (("s", "0", "1", "exporter-x1y2z"), ("next", "1", "0", "exporter-q9r8s")):
+        second = 0 if session == "s" else 60
+        for uuid, index, value in (("A", of_a, 1.0), ("B", of_b, 2.0)):
+            partition.send(
+                second,
+                second + 1,
+                entity=f"gpu:{uuid}",
+                collector=f"gpu:{uuid}",
+                session=session,
+                boot_id=session,
+                value=value,
+                labels={"index": index, "Hostname": pod},
+            )
+    windows = partition.engine.advance(at(1000)).windows
+    assert {window.node for window in windows} == {"n"}
+    for window in windows:
+        assert [entity.entity for entity in window.entities] == ["n/gpu:A", "n/gpu:B"]
+        for entity, value in zip(window.entities, (1.0, 2.0), strict=True):
+            assert np.unique(entity.sources[0].values).tolist() == [value]
+
+
+def test_a_row_that_begins_another_boot_is_told() -> None:
+    partition = Partition()
+    partition.send(0, 1)
+    partition.send(2, 3, boot_id="next")
+    partition.send(4, 5, boot_id="next")
+    [window] = partition.send(32, boot_id="next").windows
+    assert window.entities[0].sources[0].reboot_rows.tolist() == [2]
+
+
 def test_invalid_samples_are_missing_and_counted_by_reason() -> None:
     partition = Partition()
     partition.send(0, metrics=("a", "b"), value=np.inf)
@@ -383,15 +357,3 @@ def test_invalid_samples_are_missing_and_counted_by_reason() -> None:
     counts = partition.engine.counts
     assert (counts.not_finite, counts.sentinel, counts.out_of_range, counts.invalid) == (2, 1, 1, 4)
     assert partition.engine.unknown_metrics == {"a", "b", "m"}
-
-
-def test_a_block_is_let_go_when_no_open_window_can_hold_its_samples() -> None:
-    partition = Partition()
-    block = partition.block(0, 1, 2)
-    values = weakref.ref(block.values)
-    partition.read(block)
-    del block
-    partition.send(*range(3, 20))
-    assert values() is not None
-    partition.send(*range(20, 33))
-    assert values() is None
