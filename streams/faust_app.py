@@ -10,6 +10,7 @@ from faust.types.auth import CredentialsT
 
 from pulsetrain.schemas.kafka import KafkaSettings, aiokafka_security
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.faust_monitor import QuietMonitor
 from pulsetrain.streams.faust_transport import ShortWaitTransport
 
 SESSION_TIMEOUT_SECONDS = 10.0
@@ -51,6 +52,7 @@ def make_app(
         topic_allow_declare=declare_topics,
         topic_disable_leader=True,
         store="memory://",
+        Monitor=QuietMonitor,
         web_enabled=False,
         datadir=str(Path(tempfile.gettempdir()) / "pulsetrain-faust"),
         autodiscover=False,

@@ -1,13 +1,18 @@
-"""Faust's aiokafka transport with a short fetch wait.
+"""Faust's aiokafka transport, with a short fetch wait and a short way for messages that don't have to wait.
 
 Faust lets the broker hold a fetch for 1.5 s, and aiokafka has one fetch under way per broker: while some partitions
 have nothing new, the busy ones wait with them. The wait is a constant inside Faust, so it is set on the consumer that
 Faust has just made and not started yet.
+
+Faust hands each message over in a task of its own, beside three more that watch for a rebalance or an end meanwhile:
+60 of the 140 microseconds that it costs for a message. They are needed only where the handler has to wait.
 """
 
+from collections.abc import Coroutine
 from typing import Any
 
 from faust.transport.drivers import aiokafka
+from mode.services import WaitResults
 
 FETCH_WAIT_MS = 100
 
@@ -22,6 +27,22 @@ class _ConsumerThread(aiokafka.AIOKafkaConsumerThread):
 class _Consumer(aiokafka.Consumer):
     def _new_consumer_thread(self) -> _ConsumerThread:
         return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def wait_first(self, *coros: Any, timeout: Any = None) -> WaitResults:  # noqa: ASYNC109 (as in Faust)
+        """Where Faust hands a message over (its handler, and the wait for a suspended flow), just calls the handler.
+
+        The handler waits for the flow to be resumed and for room in the queue of the topic's agent: where either is
+        missing, and in every other call, it is as in Faust.
+        """
+        if len(coros) != 2 or not self._has_room():
+            return await super().wait_first(*coros, timeout=timeout)
+        handler: Coroutine[Any, Any, Any] = coros[0]
+        suspended: Coroutine[Any, Any, Any] = coros[1]
+        suspended.close()
+        return WaitResults([handler], [await handler], False)
+
+    def _has_room(self) -> bool:
+        return self.app.flow_control.is_active() and not any(topic.queue.full() for topic in self.app.topics)
 
 
 class ShortWaitTransport(aiokafka.Transport):
