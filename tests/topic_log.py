@@ -1,13 +1,15 @@
 """A topic as a test sees it: written with the product's own settings, read whole without a group."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 
 from pulsetrain.schemas.kafka import KafkaSettings, consumer_config, producer_config
 from tests.processes import wait_until
+
+_FETCH_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,35 @@ def produce(kafka: KafkaSettings, topic: str, records: Iterable[tuple[bytes, byt
     assert producer.flush(30) == 0, f"records for {topic} were not confirmed within 30 s"
 
 
+def whole_topic(kafka: KafkaSettings, topic: str, seconds: float = 120.0) -> Iterator[Record]:
+    """All records that a topic has now, each partition in order of offsets; none is kept here.
+
+    Fails when for so many seconds none comes although some are left.
+    """
+    consumer = Consumer(consumer_config(kafka, None))
+    try:
+        found = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        partitions = [TopicPartition(topic, number, 0) for number in found]
+        ends = {tp.partition: consumer.get_watermark_offsets(tp, timeout=30)[1] for tp in partitions}
+        left = {partition for partition, end in ends.items() if end > 0}
+        consumer.assign(partitions)
+        deadline = time.monotonic() + seconds
+        while left:
+            messages = consumer.consume(500, timeout=_FETCH_SECONDS)
+            assert messages or time.monotonic() < deadline, f"{topic}: nothing came for {seconds:.0f} s; left is {left}"
+            for message in messages:
+                assert message.error() is None, message.error()
+                record = _record(message)
+                if record.offset < ends[record.partition]:
+                    yield record
+                if record.offset >= ends[record.partition] - 1:
+                    left.discard(record.partition)
+            if messages:
+                deadline = time.monotonic() + seconds
+    finally:
+        consumer.close()
+
+
 class TopicReader:
     """Reads a topic from its beginning, without a group; `records` is all that was seen so far."""
 
@@ -41,7 +72,7 @@ class TopicReader:
         self._topic = topic
         self.records: list[Record] = []
 
-    def poll(self, seconds: float = 0.2) -> list[Record]:
+    def poll(self, seconds: float = _FETCH_SECONDS) -> list[Record]:
         """Reads what is new and returns all records so far."""
         for message in self._consumer.consume(500, timeout=seconds):
             assert message.error() is None, message.error()

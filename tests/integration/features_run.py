@@ -1,6 +1,5 @@
 """A run of the features stage over simulated nodes, and what an undisturbed run gives for the same log."""
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,16 +7,12 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from pulsetrain.cli.topics import create_topics
-from pulsetrain.schemas.feature_window import decode_feature_window, encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings, producer_config
-from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block, encode_sample_block
+from pulsetrain.schemas.sample_block import SampleBlock, encode_sample_block
 from pulsetrain.schemas.topics import TopicNames
-from pulsetrain.streams.extraction import feature_windows
-from pulsetrain.streams.features import DEFAULT_FEATURE_SET
 from pulsetrain.streams.settings import WindowSettings
-from pulsetrain.streams.windows import ClosedWindow, WindowEngine
-from tests.simulation import SECOND_NS
-from tests.topic_log import GroupProgress, Record, TopicReader
+from tests.crash.reference import WindowId, identified_windows, undisturbed_windows
+from tests.topic_log import GroupProgress, Record, TopicReader, whole_topic
 
 PARTITIONS = 4
 LONG_IDLE_SECONDS = 600.0
@@ -38,8 +33,6 @@ length_seconds = 5.0
 hop_seconds = 1.0
 idle_timeout_seconds = {idle_timeout_seconds}
 """
-
-WindowId = tuple[str, str, int]
 
 
 class FeaturesRun:
@@ -89,24 +82,8 @@ class FeaturesRun:
 
     def expected(self, *, until_silent: bool = False) -> dict[WindowId, bytes]:
         """What one undisturbed worker makes of the whole log of samples, and of the silence after it."""
-        log = TopicReader(self.kafka, self.topics.samples)
-        records = log.until("the whole log of samples", lambda seen: len(seen) >= sum(self._progress.ends().values()))
-        log.close()
-        engines: dict[int, WindowEngine] = defaultdict(lambda: WindowEngine(self._windows))
-        closed: list[ClosedWindow] = []
-        for record in sorted(records, key=lambda record: (record.partition, record.offset)):
-            block = decode_sample_block(record.value)
-            append_ns = record.timestamp_ms * 1_000_000
-            closed += engines[record.partition].process(block, record.offset, append_ns).windows
-        if until_silent:
-            for engine in engines.values():
-                closed += engine.advance(time.time_ns() + 3600 * SECOND_NS).windows
-        windows: dict[WindowId, bytes] = {}
-        for one in closed:
-            for window in feature_windows(one, DEFAULT_FEATURE_SET, self._windows):
-                encoded = encode_feature_window(window)
-                assert windows.setdefault((window.entity, window.session, window.end_ns), encoded) == encoded
-        return windows
+        log = whole_topic(self.kafka, self.topics.samples)
+        return undisturbed_windows(log, self._windows, until_silent=until_silent)
 
     def close(self) -> None:
         """Leaves the broker."""
@@ -118,7 +95,6 @@ class FeaturesRun:
 def windows_by_id(records: Iterable[Record]) -> dict[WindowId, set[bytes]]:
     """Every content that was published under each window's id."""
     found: dict[WindowId, set[bytes]] = defaultdict(set)
-    for record in records:
-        window = decode_feature_window(record.value)
-        found[window.entity, window.session, window.end_ns].add(record.value or b"")
+    for identity, content in identified_windows(records):
+        found[identity].add(content)
     return dict(found)

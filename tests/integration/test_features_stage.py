@@ -1,10 +1,8 @@
 """Feature windows on Apache Kafka: none lost, none different, whatever happens to workers and broker."""
 
 import json
-import random
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -65,32 +63,6 @@ def _assert_nothing_lost_or_different(run: FeaturesRun, *, until_silent: bool = 
     assert set(published) == set(expected)
     different = [window for window, contents in published.items() if contents != {expected[window]}]
     assert different == []
-
-
-@pytest.mark.timeout(400)
-def test_a_worker_killed_five_times_in_the_middle_of_its_windows_loses_and_changes_none(run: FeaturesRun) -> None:
-    chance = random.Random(20)
-    nodes = _nodes()
-    workers = [_worker(run, "first"), _worker(run, "second")]
-    with ExitStack() as stack:
-        for worker in workers:
-            stack.enter_context(worker)
-        for _ in range(5):
-            before = run.committed()
-
-            def every_partition_committed_again(before: dict[int, int] = before) -> bool:
-                _send_second(run, nodes)
-                time.sleep(chance.uniform(0.05, 0.3))
-                return all(offset > before[partition] for partition, offset in run.committed().items())
-
-            wait_until("a commit of every partition", every_partition_committed_again, seconds=60)
-            victim = chance.choice(workers)
-            victim.kill()
-            _send_second(run, nodes)
-            victim.start()
-        for _ in range(10):
-            _send_second(run, nodes)
-        _assert_nothing_lost_or_different(run)
 
 
 @pytest.mark.timeout(400)

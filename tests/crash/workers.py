@@ -1,0 +1,82 @@
+"""The workers of one stage: killed at random, started again, and how far their group is."""
+
+import random
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pulsetrain.schemas.kafka import KafkaSettings
+from pulsetrain.schemas.topics import TopicNames
+from tests.processes import PulsetrainProcess
+from tests.topic_log import GroupProgress
+
+
+class Workers:
+    """So many worker processes of a stage, alive as long as the context.
+
+    Args:
+        folder: where each worker's output goes, `<stage>-<number>.log`.
+        topic: what the stage reads.
+    """
+
+    def __init__(
+        self, stage: str, workers: int, config: Path, folder: Path, kafka: KafkaSettings, topics: TopicNames, topic: str
+    ) -> None:
+        self.stage = stage
+        self.kills = 0
+        self.ended_by_themselves = 0
+        self._processes = [
+            PulsetrainProcess(["worker", stage, "--config", str(config)], folder / f"{stage}-{number}.log")
+            for number in range(workers)
+        ]
+        self._killed: PulsetrainProcess | None = None
+        self._progress = GroupProgress(kafka, f"{topics.prefix}{stage}", topic)
+        self._cleanup = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.callback(self._progress.close)
+            for process in self._processes:
+                stack.enter_context(process)
+            self._cleanup = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cleanup.__exit__(kind, error, trace)
+
+    def kill_one(self, chance: random.Random) -> int:
+        """SIGKILL to one of the workers, which stays dead until `start_killed`; returns its number."""
+        number = chance.randrange(len(self._processes))
+        self._killed = self._processes[number]
+        self._killed.kill()
+        self.kills += 1
+        return number
+
+    def start_killed(self) -> None:
+        """Starts the worker that was killed last."""
+        if self._killed is not None:
+            self._killed.start()
+            self._killed = None
+
+    def start_ended(self) -> None:
+        """Starts workers again that have ended by themselves, as an orchestrator does, and counts them."""
+        for process in self._processes:
+            if process is not self._killed and not process.alive():
+                self.ended_by_themselves += 1
+                process.start()
+
+    def committed(self) -> dict[int, int]:
+        """The committed offset by partition."""
+        return self._progress.committed()
+
+    def state(self) -> str:
+        """How far the group is and which of its workers live, for people."""
+        alive = [process.alive() for process in self._processes]
+        return f"{self.stage}: committed {self.committed()} of {self._progress.ends()}, alive {alive}"
+
+    def is_done(self) -> bool:
+        """Whether everything on the topic is committed."""
+        return self.committed() == self._progress.ends()
