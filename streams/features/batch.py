@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.streams.features.compiled.summary import Summary, summarise
+from pulsetrain.streams.features.ranks import Ranks
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -18,14 +20,14 @@ def row_dot(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class Batch:
-    """Series of equal length; what features share is computed on first use and kept.
+    """Series of equal length; what nearly all features need is computed at once, the rest on first use and kept.
 
     Every array of full size lies in memory that the caller lends: touching pages fresh from the kernel would
     cost as much as the arithmetic.
     """
 
-    ARRAYS = 5
-    """How many arrays of the values' shape a batch needs: four that it keeps, and `temporary`."""
+    ARRAYS = 4
+    """How many arrays of the values' shape a batch needs: three that it keeps, and `temporary`."""
 
     def __init__(self, values: FloatArray, memory: Sequence[FloatArray]) -> None:
         """Take C-contiguous values (series, samples), at least one sample, and memory to overwrite.
@@ -36,13 +38,34 @@ class Batch:
         self.values = values
         self.n_series: int = values.shape[0]
         self.n_samples: int = values.shape[1]
-        self._sorted, self._centred, self._centred_squares, self._differences, self.temporary = memory
+        self.centred: FloatArray
+        """(series, samples), values less their series' mean."""
+        self.centred, self._sorted, self._differences, self.temporary = memory
+        self.mean: FloatArray = np.add.reduce(values, axis=-1) / self.n_samples
+        """(series,), numpy's pairwise mean bit for bit.
+
+        tsfresh centres by that number; at an offset of 1e9 and more any other summation gives other
+        variances, autocorrelations and slopes.
+        """
+        self.is_finite: BoolArray = np.empty(self.n_series, np.bool_)
+        """(series,): no sample is missing or infinite."""
+        self.summary = Summary.empty(self.n_series)
+        summarise(values, self.mean, self.centred, self.is_finite, self.summary)
+
+    @property
+    def variance(self) -> FloatArray:
+        """(series,), of the population: divided by the number of samples."""
+        return self.summary.variance
+
+    @property
+    def is_constant(self) -> BoolArray:
+        """(series,): all samples are the same number."""
+        return np.equal(self.summary.minimum, self.summary.maximum)
 
     @cached_property
-    def is_finite(self) -> BoolArray:
-        """(series,): no sample is missing or infinite."""
-        finite: BoolArray = np.logical_and.reduce(np.isfinite(self.values), axis=-1)
-        return finite
+    def ranks(self) -> Ranks:
+        """Finds samples by their rank; NaN for a series that is not finite."""
+        return Ranks(self.values, self.summary.minimum, self.summary.maximum)
 
     @cached_property
     def sorted(self) -> FloatArray:
@@ -50,46 +73,6 @@ class Batch:
         self._sorted[:] = self.values
         self._sorted.sort(axis=-1)
         return self._sorted
-
-    def order_statistic(self, rank: int) -> FloatArray:
-        """(series,): the sample at a rank, counted from the smallest (0) or back from the largest (-1)."""
-        samples: FloatArray = self.sorted[:, rank]
-        return samples
-
-    @cached_property
-    def is_constant(self) -> BoolArray:
-        """(series,): all samples are the same number."""
-        return np.equal(self.order_statistic(0), self.order_statistic(-1))
-
-    @cached_property
-    def mean(self) -> FloatArray:
-        """(series,), numpy's pairwise mean bit for bit.
-
-        tsfresh centres by that number; at an offset of 1e9 and more any other summation gives other
-        variances, autocorrelations and slopes.
-        """
-        means: FloatArray = self.values.mean(axis=-1)
-        return means
-
-    @cached_property
-    def centred(self) -> FloatArray:
-        """(series, samples), values less their series' mean."""
-        return np.subtract(self.values, self.mean[:, np.newaxis], out=self._centred)
-
-    @cached_property
-    def centred_squares(self) -> FloatArray:
-        """(series, samples)."""
-        return np.multiply(self.centred, self.centred, out=self._centred_squares)
-
-    @cached_property
-    def squared_deviation(self) -> FloatArray:
-        """(series,), sum of the squares of the centred values."""
-        return row_dot(self.centred, self.centred)
-
-    @cached_property
-    def variance(self) -> FloatArray:
-        """(series,), of the population: divided by the number of samples."""
-        return self.squared_deviation / self.n_samples
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -100,9 +83,3 @@ class Batch:
         flat = self.values.reshape(-1)
         np.subtract(flat[1:], flat[:-1], out=self._differences.reshape(-1)[:-1])
         return self._differences
-
-    @cached_property
-    def path_length(self) -> FloatArray:
-        """(series,), Euclidean norm of the differences."""
-        steps = self.differences[:, :-1]
-        return np.sqrt(row_dot(steps, steps))

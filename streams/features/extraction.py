@@ -40,6 +40,8 @@ def extract(values: FloatArray, feature_set: FeatureSet) -> FloatArray:
     Raises FeatureError if the values have another number of dimensions.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
+    if not values.flags.carray:  # compiled code takes aligned arrays that can be written
+        values = values.copy()
     if values.ndim != 2:
         raise FeatureError(f"values have the shape (series, samples), not {values.shape}; reshape them first")
     n_series, n_samples = values.shape

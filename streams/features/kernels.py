@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.batch import Batch, row_dot
-
-NEARLY_ZERO_VARIANCE = 1e-8
-"""tsfresh calls a variance up to this zero (the absolute tolerance of numpy.isclose)."""
+from pulsetrain.streams.features.batch import Batch
+from pulsetrain.streams.features.compiled.lagged import autocorrelations, triple_means
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +51,12 @@ def mean(batch: Batch) -> FloatArray:
 
 def variance(batch: Batch) -> FloatArray:
     """Population variance."""
-    return batch.variance
+    return batch.summary.variance
 
 
 def standard_deviation(batch: Batch) -> FloatArray:
     """Population standard deviation."""
-    return np.sqrt(batch.variance)
+    return batch.summary.standard_deviation
 
 
 def autocorrelation(batch: Batch, lag: int) -> FloatArray:
@@ -66,11 +64,11 @@ def autocorrelation(batch: Batch, lag: int) -> FloatArray:
 
     NaN where no pair is that far apart, and where the variance is nearly zero.
     """
-    n_pairs = batch.n_samples - lag
-    if n_pairs <= 0:
+    if lag >= batch.n_samples:
         return np.full(batch.n_series, np.nan)
-    autocovariance = row_dot(batch.centred[:, :n_pairs], batch.centred[:, lag:]) / n_pairs
-    return np.where(batch.variance <= NEARLY_ZERO_VARIANCE, np.nan, autocovariance / batch.variance)
+    results = np.empty(batch.n_series)
+    autocorrelations(batch.centred, batch.summary.variance, lag, results)
+    return results
 
 
 def c3(batch: Batch, lag: int) -> FloatArray:
@@ -78,31 +76,27 @@ def c3(batch: Batch, lag: int) -> FloatArray:
 
     Schreiber and Schmitz, "Discrimination power of measures for nonlinearity in a time series", 1997.
     """
-    n_triples = batch.n_samples - 2 * lag
-    if n_triples <= 0:
+    if 2 * lag >= batch.n_samples:
         return np.zeros(batch.n_series)
-    flat = batch.values.reshape(-1)
-    later_two = batch.temporary  # one pass across the seams between series, as for the differences
-    np.multiply(flat[2 * lag :], flat[lag : flat.size - lag], out=later_two.reshape(-1)[: flat.size - 2 * lag])
-    return row_dot(later_two[:, :n_triples], batch.values[:, :n_triples]) / n_triples
+    results = np.empty(batch.n_series)
+    triple_means(batch.values, lag, results)
+    return results
 
 
 def minimum(batch: Batch) -> FloatArray:
     """Smallest sample."""
-    return batch.order_statistic(0)
+    return batch.summary.minimum
 
 
 def maximum(batch: Batch) -> FloatArray:
     """Largest sample."""
-    return batch.order_statistic(-1)
+    return batch.summary.maximum
 
 
 def median(batch: Batch) -> FloatArray:
     """Middle sample, or the mean of the two in the middle."""
-    upper = batch.n_samples // 2
-    if batch.n_samples % 2:
-        return batch.order_statistic(upper)
-    return (batch.order_statistic(upper - 1) + batch.order_statistic(upper)) / 2
+    lower, upper = batch.ranks.pair((batch.n_samples - 1) // 2)
+    return lower if batch.n_samples % 2 else (lower + upper) / 2
 
 
 def quantile(batch: Batch, q: float) -> FloatArray:
@@ -111,27 +105,22 @@ def quantile(batch: Batch, q: float) -> FloatArray:
     The interpolation starts from the nearer neighbour, so that the result never leaves the interval.
     """
     position = q * (batch.n_samples - 1)
-    index = int(position)
-    fraction = position - index
-    below = batch.order_statistic(index)
-    above = batch.order_statistic(min(index + 1, batch.n_samples - 1))
+    rank = int(position)
+    fraction = position - rank
+    lower, upper = batch.ranks.pair(rank)
     if fraction < 0.5:
-        return below + (above - below) * fraction
-    return above - (above - below) * (1 - fraction)
+        return lower + (upper - lower) * fraction
+    return upper - (upper - lower) * (1 - fraction)
 
 
 def linear_trend(batch: Batch, attr: str) -> FloatArray:
     """Slope, the only `attr` served, of the least-squares line over the index; NaN for a single sample."""
-    n = batch.n_samples
-    centred_index = np.arange(n, dtype=np.float64) - (n - 1) / 2
-    return row_dot(batch.centred, centred_index) / (n * (n**2 - 1) / 12)
+    return batch.summary.slope
 
 
 def mean_abs_change(batch: Batch) -> FloatArray:
     """Mean of the absolute differences of neighbours; NaN for a single sample."""
-    magnitudes = np.abs(batch.differences, out=batch.temporary)
-    sums: FloatArray = magnitudes[:, :-1].sum(axis=-1)
-    return sums / (batch.n_samples - 1)
+    return batch.summary.mean_abs_change
 
 
 def cid_ce(batch: Batch, normalize: bool) -> FloatArray:
@@ -139,43 +128,22 @@ def cid_ce(batch: Batch, normalize: bool) -> FloatArray:
 
     Batista et al., "CID: an efficient complexity-invariant distance for time series", 2014.
     """
-    if not normalize:
-        return batch.path_length
-    deviation = standard_deviation(batch)
-    return np.divide(batch.path_length, deviation, out=np.zeros(batch.n_series), where=deviation != 0)
+    return batch.summary.standardised_path_length if normalize else batch.summary.path_length
 
 
 def abs_energy(batch: Batch) -> FloatArray:
     """Sum of squares."""
-    return row_dot(batch.values, batch.values)
+    return batch.summary.energy
 
 
 def skewness(batch: Batch) -> FloatArray:
-    """Adjusted Fisher-Pearson skewness G1; NaN for constant series and for less than three samples.
-
-    Joanes and Gill, "Comparing measures of sample skewness and kurtosis", 1998.
-    """
-    n = batch.n_samples
-    if n < 3:
-        return np.full(batch.n_series, np.nan)
-    m2 = batch.squared_deviation
-    m3 = row_dot(batch.centred_squares, batch.centred)
-    adjusted = n * (n - 1) ** 0.5 / (n - 2) * (m3 / (m2 * np.sqrt(m2)))
-    return np.where(batch.is_constant, np.nan, adjusted)
+    """Adjusted Fisher-Pearson skewness G1; NaN for constant series and for less than three samples."""
+    return batch.summary.skewness
 
 
 def kurtosis(batch: Batch) -> FloatArray:
-    """Adjusted excess kurtosis G2; NaN for constant series and for less than four samples.
-
-    Joanes and Gill, "Comparing measures of sample skewness and kurtosis", 1998.
-    """
-    n = batch.n_samples
-    if n < 4:
-        return np.full(batch.n_series, np.nan)
-    m4 = row_dot(batch.centred_squares, batch.centred_squares)
-    ratio = n * (n + 1) * m4 / batch.squared_deviation**2
-    adjusted = (n - 1) / ((n - 2) * (n - 3)) * (ratio - 3 * (n - 1))
-    return np.where(batch.is_constant, np.nan, adjusted)
+    """Adjusted excess kurtosis G2; NaN for constant series and for less than four samples."""
+    return batch.summary.kurtosis
 
 
 def _is_lag(value: object) -> bool:

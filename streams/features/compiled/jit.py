@@ -1,0 +1,67 @@
+"""How loops are compiled: once a machine, when their module is imported."""
+
+import logging
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+
+logger = logging.getLogger(__name__)
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+_STRICT: set[str] = set()
+_REORDER = {"reassoc", "contract", "nsz"}
+"""What lets a sum run in several lanes at once. NaN and infinity keep their meaning."""
+
+
+def compiled(
+    signature: Any, *, reorder: bool = False
+) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Compile a function for one signature at import, or load its machine code from numba's cache.
+
+    The cache is ``__pycache__`` beside the module; where that cannot be written, the user's cache folder; with
+    ``NUMBA_CACHE_DIR`` set, only that one. Where no cache can be written each process compiles for itself, and a
+    line in the log says so.
+
+    The function runs without the interpreter's lock, and a division by zero gives what numpy gives.
+
+    Args:
+        signature: types of the result and the arguments, in numba's notation: ``void(float64[:,::1], float64[::1])``,
+            or as numba's objects.
+        reorder: sums are taken in whatever order is fastest. Not where tsfresh's result must be met to the last bit.
+    """
+
+    def compile_function(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        def compile_with(cache: bool) -> Any:
+            fastmath = _REORDER if reorder else _STRICT
+            return numba.njit(signature, cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+
+        try:
+            machine_code = compile_with(cache=True)
+        except (RuntimeError, OSError):  # RuntimeError: no folder can be written. OSError: one could, but is full now
+            _say_that_nothing_is_kept()
+            machine_code = compile_with(cache=False)
+        return cast(Callable[_Parameters, _Result], machine_code)
+
+    return compile_function
+
+
+def part(*, reorder: bool = False) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Make a function that compiled ones of the same module call; it is compiled, and cached, as part of them."""
+    fastmath = _REORDER if reorder else _STRICT
+
+    def compile_function(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        return cast(Callable[_Parameters, _Result], numba.njit(error_model="numpy", fastmath=fastmath)(function))
+
+    return compile_function
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    logger.warning(
+        "machine code cannot be kept on disk, so that every start compiles it for some seconds: "
+        "set NUMBA_CACHE_DIR to a folder that can be written"
+    )

@@ -1,0 +1,54 @@
+"""Features of samples that lie some samples apart."""
+
+import math
+
+import numba
+
+from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.streams.features.compiled.jit import compiled, part
+
+NEARLY_ZERO_VARIANCE = 1e-8
+"""tsfresh calls a variance up to this zero (the absolute tolerance of numpy.isclose)."""
+
+
+@part(reorder=True)
+def _pair_sum(samples: FloatArray, lag: int) -> float:
+    later = samples[lag:]
+    total = 0.0
+    for i in range(later.size):
+        total += samples[i] * later[i]
+    return total
+
+
+@part(reorder=True)
+def _triple_sum(samples: FloatArray, lag: int) -> float:
+    later, latest = samples[lag:], samples[2 * lag :]
+    total = 0.0
+    for i in range(latest.size):
+        total += samples[i] * later[i] * latest[i]
+    return total
+
+
+@compiled(numba.void(numba.float64[:, ::1], numba.float64[::1], numba.int64, numba.float64[::1]))
+def autocorrelations(centred: FloatArray, variances: FloatArray, lag: int, results: FloatArray) -> None:
+    """Autocovariance at a lag, per pair of samples, over the variance; NaN where that is nearly zero.
+
+    Takes centred values (series, samples), more samples than the lag, and variances (series,); fills in (series,).
+    """
+    n_pairs = centred.shape[1] - lag
+    for s in range(centred.shape[0]):
+        if variances[s] <= NEARLY_ZERO_VARIANCE:
+            results[s] = math.nan
+        else:
+            results[s] = _pair_sum(centred[s], lag) / n_pairs / variances[s]
+
+
+@compiled(numba.void(numba.float64[:, ::1], numba.int64, numba.float64[::1]))
+def triple_means(values: FloatArray, lag: int, results: FloatArray) -> None:
+    """Mean of the products of three samples a lag apart.
+
+    Takes values (series, samples), more samples than twice the lag; fills in (series,).
+    """
+    n_triples = values.shape[1] - 2 * lag
+    for s in range(values.shape[0]):
+        results[s] = _triple_sum(values[s], lag) / n_triples

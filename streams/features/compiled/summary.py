@@ -1,0 +1,163 @@
+"""What one look at each series gives: extremes, moments, slope, energy, and the length of its path.
+
+The definitions of skewness and kurtosis are those of Joanes and Gill, "Comparing measures of sample skewness and
+kurtosis", 1998: G1 and G2.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.streams.features.compiled.jit import compiled, part
+
+_Bits = npt.NDArray[np.int64]
+
+
+class Summary(NamedTuple):
+    """Arrays of the shape (series,)."""
+
+    minimum: FloatArray
+    """NaN where a sample is missing or infinite."""
+    maximum: FloatArray
+    """NaN where a sample is missing or infinite."""
+    squared_deviation: FloatArray
+    """Sum of the squares of the samples less their mean."""
+    variance: FloatArray
+    """Of the population: divided by the number of samples."""
+    standard_deviation: FloatArray
+    """Of the population."""
+    skewness: FloatArray
+    """NaN for a constant series and for less than three samples."""
+    kurtosis: FloatArray
+    """Excess kurtosis; NaN for a constant series and for less than four samples."""
+    slope: FloatArray
+    """Of the least-squares line over the index; NaN for a single sample."""
+    energy: FloatArray
+    """Sum of the squares of the samples."""
+    mean_abs_change: FloatArray
+    """NaN for a single sample."""
+    path_length: FloatArray
+    """Euclidean norm of the differences of neighbours."""
+    standardised_path_length: FloatArray
+    """The same of the samples in units of their standard deviation; 0 where that is 0."""
+
+    @classmethod
+    def empty(cls, n_series: int) -> "Summary":
+        """Make room for some series."""
+        return cls._make(np.empty((len(cls._fields), n_series)))
+
+
+_SUMMARY = numba.typeof(Summary.empty(1))
+
+_MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+_INFINITY = np.int64(0x7FF0_0000_0000_0000)
+
+
+@part()
+def _in_order(bits: np.int64) -> np.int64:
+    """Turn the bits of a double into an integer of the same order as the numbers, and such an integer back.
+
+    Minus infinity becomes the complement of infinity; NaN lies beyond either.
+    """
+    return bits ^ ((bits >> 63) & _MAGNITUDE)
+
+
+@part()
+def _extremes(bits: _Bits) -> tuple[np.int64, np.int64]:
+    """Smallest and largest sample as ordered integers, whose minimum the processor takes in several lanes at once."""
+    low = high = _in_order(bits[0])
+    for i in range(bits.size):
+        sample = _in_order(bits[i])
+        low = min(low, sample)
+        high = max(high, sample)
+    return low, high
+
+
+@part(reorder=True)
+def _energy_and_path(samples: FloatArray) -> tuple[float, float, float]:
+    """Sums of the squares of the samples, of their absolute differences, and of the squares of the differences."""
+    energy = samples[-1] * samples[-1]
+    absolute = squared = 0.0
+    for i in range(samples.size - 1):
+        step = samples[i + 1] - samples[i]
+        energy += samples[i] * samples[i]
+        absolute += abs(step)
+        squared += step * step
+    return energy, absolute, squared
+
+
+@part()
+def _centre(samples: FloatArray, mean: float, centred: FloatArray) -> None:
+    for i in range(samples.size):
+        centred[i] = samples[i] - mean
+
+
+@part(reorder=True)
+def _central_sums(centred: FloatArray) -> tuple[float, float, float, float]:
+    """Sums of the second, third and fourth powers, and of the products with the centred index."""
+    middle = (centred.size - 1) / 2
+    second = third = fourth = trend = 0.0
+    for i in range(centred.size):
+        square = centred[i] * centred[i]
+        second += square
+        third += square * centred[i]
+        fourth += square * square
+        trend += centred[i] * (i - middle)
+    return second, third, fourth, trend
+
+
+@part()
+def _skewness(n: float, second: float, third: float) -> float:
+    return n * math.sqrt(n - 1) / (n - 2) * (third / (second * math.sqrt(second))) if n >= 3 else math.nan
+
+
+@part()
+def _kurtosis(n: float, second: float, fourth: float) -> float:
+    if n < 4:
+        return math.nan
+    return (n - 1) / ((n - 2) * (n - 3)) * (n * (n + 1) * fourth / (second * second) - 3 * (n - 1))
+
+
+@compiled(numba.void(numba.float64[:, ::1], numba.float64[::1], numba.float64[:, ::1], numba.boolean[::1], _SUMMARY))
+def summarise(
+    values: FloatArray,
+    means: FloatArray,
+    centred: FloatArray,
+    is_finite: npt.NDArray[np.bool_],
+    summary: Summary,
+) -> None:
+    """Fill in `centred` (series, samples), `is_finite` (series,) and the summary.
+
+    Takes values (series, samples), at least one sample, and their means (series,).
+    """
+    n = float(values.shape[1])
+    bits = values.view(np.int64)
+    extremes = np.empty(2)
+    extreme_bits = extremes.view(np.int64)
+    for s in range(values.shape[0]):
+        low, high = _extremes(bits[s])
+        is_finite[s] = low > ~_INFINITY and high < _INFINITY
+        extreme_bits[0], extreme_bits[1] = _in_order(low), _in_order(high)
+        summary.minimum[s] = extremes[0] if is_finite[s] else math.nan
+        summary.maximum[s] = extremes[1] if is_finite[s] else math.nan
+
+        energy, absolute_path, squared_path = _energy_and_path(values[s])
+        summary.energy[s] = energy
+        summary.mean_abs_change[s] = absolute_path / (n - 1)
+        summary.path_length[s] = math.sqrt(squared_path)
+
+        _centre(values[s], means[s], centred[s])
+        second, third, fourth, trend = _central_sums(centred[s])
+        deviation = math.sqrt(second / n)
+        summary.squared_deviation[s] = second
+        summary.variance[s] = second / n
+        summary.standard_deviation[s] = deviation
+        summary.standardised_path_length[s] = math.sqrt(squared_path) / deviation if deviation != 0 else 0.0
+        summary.slope[s] = trend / (n * (n * n - 1) / 12)
+        is_constant = extremes[0] == extremes[1]
+        summary.skewness[s] = math.nan if is_constant else _skewness(n, second, third)
+        summary.kurtosis[s] = math.nan if is_constant else _kurtosis(n, second, fourth)
