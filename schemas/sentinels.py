@@ -16,6 +16,15 @@ _LAST_INT32 = float(0x7FFFFFF3)
 _FIRST_DOUBLE = 140737488355328.0
 _LAST_DOUBLE = 140737488355331.0
 
+BELOW_SENTINELS = float(np.nextafter(_FIRST_INT32, 0.0))
+"""The largest double that is smaller than every sentinel."""
+
+
+def holds_no_sentinel(lowest: FloatArray, highest: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which ranges [lowest, highest] are plainly without a sentinel; same shape. Those of NaN are not."""
+    clear: npt.NDArray[np.bool_] = (highest <= BELOW_SENTINELS) | ((lowest > _LAST_INT32) & (highest < _FIRST_DOUBLE))
+    return clear
+
 
 def sentinel_mask(values: FloatArray) -> npt.NDArray[np.bool_]:
     """Where `values`, of any shape, hold a sentinel; same shape. NaN is none.

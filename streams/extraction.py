@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -13,6 +15,8 @@ from pulsetrain.streams.align.rates import rates
 from pulsetrain.streams.features import FeatureSet, extract
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
+
+_CACHED_LAYOUTS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,7 @@ def _feature_window(
     features: list[FloatArray],
     suffixes: tuple[str, ...],
 ) -> FeatureWindow:
-    row_of: dict[str, int] = {}
-    for row, metric in enumerate(metric for one in series for metric in one.metrics):
-        row_of.setdefault(metric, row)
-    metrics = tuple(sorted(row_of))
-    rows = [row_of[metric] for metric in metrics]
+    metrics, rows = _order(tuple(one.metrics for one in series))
     return FeatureWindow(
         node=closed.node,
         session=closed.session,
@@ -66,6 +66,18 @@ def _feature_window(
     )
 
 
+@lru_cache(maxsize=_CACHED_LAYOUTS)
+def _order(names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], IntArray]:
+    """The metrics of some series in order of their names, and the row in which each comes first."""
+    row_of: dict[str, int] = {}
+    for row, metric in enumerate(chain.from_iterable(names)):
+        row_of.setdefault(metric, row)
+    metrics = tuple(sorted(row_of))
+    rows = np.array([row_of[metric] for metric in metrics], dtype=np.int64)
+    rows.flags.writeable = False
+    return metrics, rows
+
+
 def _entity_series(entity: EntityWindow, closed: ClosedWindow, settings: WindowSettings) -> Iterator[_Series]:
     """The gauges and the rates of each source, in order of collector names."""
     tolerance_ns = round(settings.grid_tolerance_ms * 1_000_000)
@@ -75,11 +87,11 @@ def _entity_series(entity: EntityWindow, closed: ClosedWindow, settings: WindowS
         columns = metric_columns(source.metrics)
         gauges, counters = columns.gauges, columns.counters
         if len(gauges):
-            values = source.values[:, gauges] if len(counters) else source.values
+            values = source.values.T[gauges].T if len(counters) else source.values
             gridded = align(source.ticks_ns, values, grid, tolerance_ns, limit, columns.holds)
             yield _Series(columns.gauge_names, gridded.values.T, _counts(source, gauges, grid, gridded))
         if len(counters):
-            values = source.values[:, counters] if len(gauges) else source.values
+            values = source.values.T[counters].T if len(gauges) else source.values
             growth = rates(source.ticks_ns, values, source.interval_ns, columns.wraps_at, source.reboot_rows)
             grid = grid.without_first()
             gridded = align(source.ticks_ns[1:], growth, grid, tolerance_ns, limit)
@@ -114,7 +126,8 @@ def _extract(series: list[_Series], feature_set: FeatureSet) -> Iterator[FloatAr
         by_length.setdefault(one.values.shape[1], []).append(index)
     features: dict[int, FloatArray] = {}
     for indexes in by_length.values():
-        batch = extract(np.concatenate([series[index].values for index in indexes]), feature_set)
+        several = [series[index].values for index in indexes]
+        batch = extract(several[0] if len(several) == 1 else np.concatenate(several), feature_set)
         ends = np.cumsum([len(series[index].metrics) for index in indexes])
         features.update(zip(indexes, np.split(batch, ends[:-1]), strict=True))
     return (features[index] for index in range(len(series)))

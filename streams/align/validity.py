@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.catalogue import find
-from pulsetrain.schemas.sentinels import sentinel_mask
+from pulsetrain.schemas.sentinels import BELOW_SENTINELS, holds_no_sentinel, sentinel_mask
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -17,11 +17,15 @@ _MAX_REMEMBERED_NAMES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The valid range of each metric, (metrics,); infinite where the catalogue names none."""
+    """The valid range of each metric, (metrics,); where the catalogue names none, whatever is finite.
+
+    `plain_highest` is the end of the part of it that lies below all sentinels.
+    """
 
     metrics: tuple[str, ...]
     lowest: FloatArray
     highest: FloatArray
+    plain_highest: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,19 @@ class Validity:
         for metric, known in zip(metrics, found, strict=True):
             if known is None and len(self.unknown_metrics) < MAX_UNKNOWN_METRICS:
                 self.unknown_metrics.add(metric)
-        return Limits(
-            metrics,
-            np.array([-np.inf if known is None else known.valid_min for known in found]),
-            np.array([np.inf if known is None else known.valid_max for known in found]),
-        )
+        largest = float(np.finfo(np.float64).max)
+        lowest = np.array([-largest if known is None else max(known.valid_min, -largest) for known in found])
+        highest = np.array([largest if known is None else min(known.valid_max, largest) for known in found])
+        return Limits(metrics, lowest, highest, np.minimum(highest, BELOW_SENTINELS))
+
+
+def are_plain(values: FloatArray, limits: Limits) -> bool:
+    """Whether every cell of (ticks, metrics) is there, within its range and smaller than any sentinel.
+
+    Most blocks are so, and their extremes tell it.
+    """
+    lowest, highest = np.minimum.reduce(values), np.maximum.reduce(values)
+    return bool(np.logical_and.reduce((lowest >= limits.lowest) & (highest <= limits.plain_highest)))
 
 
 def examine(values: FloatArray, limits: Limits) -> Examined | None:
@@ -78,11 +90,20 @@ def examine(values: FloatArray, limits: Limits) -> Examined | None:
 
     Takes values (ticks, metrics); NaN is missing, not invalid.
     """
-    infinite = np.isinf(values)
-    sentinel = sentinel_mask(values)
-    outside = (values < limits.lowest) | (values > limits.highest)
-    if not (infinite.any() or sentinel.any() or outside.any()):
-        return None
-    sentinel &= ~infinite
+    lowest, highest = np.minimum.reduce(values), np.maximum.reduce(values)
+    is_valid = (lowest >= limits.lowest) & (highest <= limits.highest) & holds_no_sentinel(lowest, highest)
+    columns = np.flatnonzero(~is_valid)
+    doubtful = values[:, columns]
+    infinite = np.isinf(doubtful)
+    sentinel = sentinel_mask(doubtful) & ~infinite
+    outside = (doubtful < limits.lowest[columns]) | (doubtful > limits.highest[columns])
     outside &= ~(infinite | sentinel)
-    return Examined(np.where(infinite | sentinel | outside, np.nan, values), infinite, sentinel, outside)
+    invalid = infinite | sentinel | outside
+    if not invalid.any():
+        return None
+    cleaned = values.copy()
+    cleaned[:, columns] = np.where(invalid, np.nan, doubtful)
+    by_reason = [np.zeros(values.shape, dtype=np.bool_) for _ in range(3)]
+    for cells, some in zip(by_reason, (infinite, sentinel, outside), strict=True):
+        cells[:, columns] = some
+    return Examined(cleaned, *by_reason)

@@ -1,13 +1,12 @@
 """A block as the window rules see it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pulsetrain.schemas.sample_block import SampleBlock
 from pulsetrain.streams.windows.times import WindowTimes
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A block and its times, shifted by the tolerance: a tick a hair before a grid point belongs to that point.
 
     `newest` is the newest tick that the block proves to have been sent. `begins_run`: the first block of a session, or

@@ -6,7 +6,7 @@ other worker decides the same (decision 0005 has the rules and why they hold).
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pulsetrain.schemas.sample_block import SampleBlock
 from pulsetrain.schemas.status import Severity, StatusEvent
@@ -29,8 +29,7 @@ FORGET_NS = 24 * 3600 * NS
 """Append time after which a silent node is forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(NamedTuple):
     """A message that is not safe yet: windows of `run` that start at or before `last` need it."""
 
     offset: int

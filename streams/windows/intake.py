@@ -4,7 +4,7 @@ import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.sample_block import SampleBlock
-from pulsetrain.streams.align.validity import BoolArray, Validity, examine
+from pulsetrain.streams.align.validity import BoolArray, Validity, are_plain, examine
 from pulsetrain.streams.windows.arrival import Arrival
 from pulsetrain.streams.windows.run import Run
 from pulsetrain.streams.windows.source import Origin, TallyKind
@@ -59,7 +59,8 @@ class Intake:
             return
         late_rows = run.late_rows(origin)
         late = _samples(block.values[late_rows]) if late_rows.stop else 0
-        examined = examine(block.values, limits)
+        is_plain = are_plain(block.values, limits)
+        examined = None if is_plain else examine(block.values, limits)
         source.remember(block.sequence, origin)
         invalid = 0
         if examined is None:
@@ -76,11 +77,11 @@ class Intake:
                     source.tally(origin, kind, cells)
             invalid = self._count_invalid(*(_count_except(cells, late_rows) for cells in by_kind.values()))
         self.counts.late += late
-        self.counts.used += self._receive(block) - late - invalid
+        self.counts.used += self._receive(block, is_plain) - late - invalid
 
-    def _receive(self, block: SampleBlock) -> int:
+    def _receive(self, block: SampleBlock, is_whole: bool = False) -> int:
         """How many samples the block has, added to what came in."""
-        samples = _samples(block.values)
+        samples = block.values.size if is_whole else _samples(block.values)
         self.counts.received += samples
         return samples
 

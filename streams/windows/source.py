@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from pulsetrain.streams.windows.closed import SourceWindow
 BoolArray = npt.NDArray[np.bool_]
 
 _NO_ROWS = np.empty(0, dtype=np.int64)
+_OFFSET = attrgetter("offset")
 
 
 class Origin(NamedTuple):
@@ -38,6 +40,8 @@ class Origin(NamedTuple):
         """Rows with start <= tick < end."""
         if start <= self.first and self.last < end:
             return slice(0, len(self.ticks_ns))
+        if self.last < start or end <= self.first:
+            return slice(0, 0)
         low, high = np.searchsorted(self.ticks_ns, (start - self.tolerance_ns, end - self.tolerance_ns))
         return slice(int(low), int(high))
 
@@ -53,10 +57,19 @@ class TallyKind(IntEnum):
 
 
 class _Piece(NamedTuple):
-    """Values of a block, (ticks, metrics)."""
+    """Rows of a block: ticks (ticks,) as sent and values (ticks, metrics)."""
 
     origin: Origin
+    ticks_ns: IntArray
     values: FloatArray
+
+    def between(self, start: int, end: int) -> "_Piece | None":
+        """The rows with start <= tick < end of a whole block; the piece itself where those are all."""
+        origin = self.origin
+        if start <= origin.first and origin.last < end:
+            return self
+        rows = origin.rows_between(start, end)
+        return _Piece(origin, self.ticks_ns[rows], self.values[rows]) if _is_some(rows) else None
 
 
 class _Tally(NamedTuple):
@@ -89,7 +102,7 @@ class Source:
     @property
     def state_bytes(self) -> int:
         """Bytes of the arrays that are held."""
-        values = sum(piece.values.nbytes + piece.origin.ticks_ns.nbytes for piece in self._pieces)
+        values = sum(piece.values.nbytes + piece.ticks_ns.nbytes for piece in self._pieces)
         return values + sum(tally.cells.nbytes + tally.origin.ticks_ns.nbytes for tally in self._tallies)
 
     def has(self, sequence: int) -> bool:
@@ -106,7 +119,7 @@ class Source:
             older = origin.ticks_ns < self._newest - origin.tolerance_ns
             self.tally(origin, TallyKind.OUT_OF_ORDER, ~np.isnan(values) & older[:, None])
         self._newest = max(self._newest, origin.last)
-        self._pieces.append(_Piece(origin, values))
+        self._pieces.append(_Piece(origin, origin.ticks_ns, values))
 
     def tally(self, origin: Origin, kind: TallyKind, cells: BoolArray) -> None:
         """Count cells in every open window that their ticks fall in."""
@@ -124,40 +137,41 @@ class Source:
 
         Where blocks share a tick the newest one that carries the metric wins. Metrics come in order of first sight.
         """
-        pieces = [(piece, rows) for piece in self._pieces if _is_some(rows := piece.origin.rows_between(start, end))]
+        pieces = [part for piece in self._pieces if (part := piece.between(start, end)) is not None]
         tallies = [(tally, rows) for tally in self._tallies if _is_some(rows := tally.origin.rows_between(start, end))]
-        origins = [piece.origin for piece, _ in pieces] + [tally.origin for tally, _ in tallies]
+        origins = [piece.origin for piece in pieces] + [tally.origin for tally, _ in tallies]
         if not origins:
             return None
-        newest = max(origins, key=lambda origin: origin.offset)
-        metrics = _union(origin.metrics for origin in origins)
-        ticks_ns, values, reboot_rows = _joined([(piece.origin, piece.values, rows) for piece, rows in pieces], metrics)
+        newest = max(origins, key=_OFFSET)
+        metrics = _union(origins)
+        ticks_ns, values = _joined(pieces, metrics)
         counted = np.zeros((len(TallyKind), len(metrics)), dtype=np.int64)
         for tally, rows in tallies:
             counted[tally.kind, _columns(tally.origin.metrics, metrics)] += tally.cells[rows].sum(axis=0)
+        late, out_of_order, not_finite, sentinel, out_of_range = counted
         window = SourceWindow(
             collector=self.collector,
             interval_ns=newest.interval_ns,
             metrics=metrics,
             ticks_ns=ticks_ns,
             values=values,
-            reboot_rows=reboot_rows,
-            late=counted[TallyKind.LATE],
-            out_of_order=counted[TallyKind.OUT_OF_ORDER],
-            not_finite=counted[TallyKind.NOT_FINITE],
-            sentinel=counted[TallyKind.SENTINEL],
-            out_of_range=counted[TallyKind.OUT_OF_RANGE],
+            reboot_rows=_reboot_rows(pieces, ticks_ns),
+            late=late,
+            out_of_order=out_of_order,
+            not_finite=not_finite,
+            sentinel=sentinel,
+            out_of_range=out_of_range,
         )
-        return SourceCut(window, newest, min((piece.origin.clock_offset_ns for piece, _ in pieces), default=None))
+        return SourceCut(window, newest, min((piece.origin.clock_offset_ns for piece in pieces), default=None))
 
 
 def _is_some(rows: slice) -> bool:
     return bool(rows.start < rows.stop)
 
 
-def _union(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def _union(origins: Iterable[Origin]) -> tuple[str, ...]:
     """All metrics in order of first sight; the tuple itself where all are one."""
-    distinct = list({id(metrics): metrics for metrics in several}.values())
+    distinct = list({id(origin.metrics): origin.metrics for origin in origins}.values())
     return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(chain.from_iterable(distinct)))
 
 
@@ -169,32 +183,29 @@ def _columns(some: tuple[str, ...], metrics: tuple[str, ...]) -> IntArray:
     return np.array([position[metric] for metric in some], dtype=np.int64)
 
 
-_Part = tuple[Origin, FloatArray, slice]
-
-
-def _joined(parts: Sequence[_Part], metrics: tuple[str, ...]) -> tuple[IntArray, FloatArray, IntArray]:
-    """Ticks (ticks,) and values (ticks, metrics) of all parts, and the rows that begin another boot."""
-    if not parts:
-        return _NO_ROWS, np.empty((0, len(metrics))), _NO_ROWS
-    ticks_ns = np.concatenate([origin.ticks_ns[rows] for origin, _, rows in parts])
-    same = all(origin.metrics is metrics for origin, _, _ in parts)
+def _joined(pieces: Sequence[_Piece], metrics: tuple[str, ...]) -> tuple[IntArray, FloatArray]:
+    """Ticks (ticks,) and values (ticks, metrics) of all pieces; each metric's values lie together."""
+    if not pieces:
+        return _NO_ROWS, np.empty((0, len(metrics)))
+    ticks_ns = np.concatenate([piece.ticks_ns for piece in pieces])
+    same = all(piece.origin.metrics is metrics for piece in pieces)
     if same and bool((ticks_ns[1:] > ticks_ns[:-1]).all()):
-        distinct, values = ticks_ns, np.concatenate([values[rows] for _, values, rows in parts])
-    else:
-        distinct = np.unique(ticks_ns)
-        values = np.full((len(distinct), len(metrics)), np.nan)
-        for origin, some, rows in parts:
-            positions = np.searchsorted(distinct, origin.ticks_ns[rows])
-            values[np.ix_(positions, _columns(origin.metrics, metrics))] = some[rows]
-    return distinct, values, _reboot_rows(parts, distinct)
+        return ticks_ns, np.concatenate([piece.values.T for piece in pieces], axis=1).T
+    distinct = np.unique(ticks_ns)
+    values = np.full((len(metrics), len(distinct)), np.nan).T
+    for piece in pieces:
+        positions = np.searchsorted(distinct, piece.ticks_ns)
+        values[np.ix_(positions, _columns(piece.origin.metrics, metrics))] = piece.values
+    return distinct, values
 
 
-def _reboot_rows(parts: Sequence[_Part], ticks_ns: IntArray) -> IntArray:
+def _reboot_rows(pieces: Sequence[_Piece], ticks_ns: IntArray) -> IntArray:
     """Rows whose newest block has another boot id than that of the row before."""
-    numbers = {boot_id: number for number, boot_id in enumerate({origin.boot_id for origin, _, _ in parts})}
-    if len(numbers) == 1:
+    boot_ids = {piece.origin.boot_id for piece in pieces}
+    if len(boot_ids) <= 1:
         return _NO_ROWS
+    numbers = {boot_id: number for number, boot_id in enumerate(boot_ids)}
     boots = np.zeros(len(ticks_ns), dtype=np.int64)
-    for origin, _, rows in parts:
-        boots[np.searchsorted(ticks_ns, origin.ticks_ns[rows])] = numbers[origin.boot_id]
+    for piece in pieces:
+        boots[np.searchsorted(ticks_ns, piece.ticks_ns)] = numbers[piece.origin.boot_id]
     return np.flatnonzero(np.diff(boots)) + 1

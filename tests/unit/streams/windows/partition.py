@@ -57,7 +57,7 @@ class Partition:
             interval_ns=SECOND,
             ticks_ns=ticks,
             metrics=metrics,
-            values=np.full((len(ticks), len(metrics)), value),
+            values=np.full((len(ticks), len(metrics)), value, dtype=np.float64),
             labels=labels or {},
         )
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,7 +128,7 @@ def _a_worker_without_state_begins_with_the_first_tick(monkeypatch: pytest.Monke
     begin_run = Node.begin_run
 
     def begin_at_first_tick(node: Node, arrival: Arrival, times: WindowTimes) -> Run:
-        return begin_run(node, replace(arrival, begins_run=True), times)
+        return begin_run(node, arrival._replace(begins_run=True), times)
 
     monkeypatch.setattr(Node, "begin_run", begin_at_first_tick)
 
