@@ -59,6 +59,11 @@ def part(*, reorder: bool = False) -> Callable[[Callable[_Parameters, _Result]],
     return compile_function
 
 
+def type_of(value: object) -> Any:
+    """The type of a value in numba's terms, for a signature."""
+    return cast(Any, numba).typeof(value)
+
+
 @cache
 def _say_that_nothing_is_kept() -> None:
     logger.warning(

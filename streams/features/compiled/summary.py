@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.compiled.jit import compiled, part
+from pulsetrain.streams.features.compiled.jit import compiled, part, type_of
 
 _Bits = npt.NDArray[np.int64]
 
@@ -51,7 +51,7 @@ class Summary(NamedTuple):
         return cls._make(np.empty((len(cls._fields), n_series)))
 
 
-_SUMMARY = numba.typeof(Summary.empty(1))
+_SUMMARY = type_of(Summary.empty(1))
 
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _INFINITY = np.int64(0x7FF0_0000_0000_0000)
