@@ -14,6 +14,8 @@ from typing import Any
 from faust.transport.drivers import aiokafka
 from mode.services import WaitResults
 
+from pulsetrain.streams.faust_seek import SettledSeekConsumer
+
 FETCH_WAIT_MS = 100
 
 
@@ -24,7 +26,7 @@ class _ConsumerThread(aiokafka.AIOKafkaConsumerThread):
         return consumer
 
 
-class _Consumer(aiokafka.Consumer):
+class _Consumer(SettledSeekConsumer):
     def _new_consumer_thread(self) -> _ConsumerThread:
         return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
