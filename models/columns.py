@@ -1,14 +1,17 @@
-"""Which features a model looks at: present, varying, not nearly the same as another, fair to every metric."""
+"""Which features a model looks at: present, varying, telling, not nearly the same as another, fair to every metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import groupby
 
 import numpy as np
 
 from pulsetrain.models.errors import DegenerateTrainingSetError
-from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.models.preparation import BoolArray
+from pulsetrain.models.selection.report import DROPPED_BY, ColumnReport, DroppedColumn, DropReason, StepOutcome
+from pulsetrain.models.selection.steps import Selected, run_steps
+from pulsetrain.models.selection.windows import Evidence, FaultWindows, as_fault
+from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.catalogue import JudgedBy, find
 from pulsetrain.schemas.columns import split_column
 
@@ -57,79 +60,84 @@ LEVEL_FREE_CALCULATORS = frozenset(
 LEVEL_FEATURES = frozenset({'linear_trend__attr_"intercept"'})
 
 
-class DropReason(StrEnum):
-    """Why a feature is not among a model's columns."""
+@dataclass(frozen=True, slots=True)
+class TrainingContext:
+    """When and whose the training windows are, (windows,) each, and the faults that operators have confirmed."""
 
-    MISSING = "missing"
-    DEGENERATE = "degenerate"
-    DUPLICATE = "duplicate"
-    NOT_JUDGED = "not_judged"
-    OVER_LIMIT = "over_limit"
+    ends_ns: IntArray
+    entities: Sequence[str]
+    window_ns: int
+    faults: Sequence[FaultWindows] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedColumn:
-    """A feature that was left out; of a duplicate, `kept` names the column that stands for it."""
+class _Candidates:
+    """Features that a model could look at: `values` (windows, names), finite, gaps filled with the median."""
 
-    name: str
-    reason: DropReason
-    kept: str | None = None
+    names: list[str]
+    values: FloatArray
 
-
-@dataclass(frozen=True, slots=True)
-class ColumnReport:
-    """The columns chosen, in model order, and every other one with the reason."""
-
-    columns: tuple[str, ...]
-    dropped: tuple[DroppedColumn, ...]
+    def only(self, is_taken: BoolArray) -> "_Candidates":
+        names = [name for name, taken in zip(self.names, is_taken.tolist(), strict=True) if taken]
+        return _Candidates(names, self.values[:, is_taken])
 
 
-def choose_columns(rows: FloatArray, names: Sequence[str], max_columns: int = DEFAULT_MAX_COLUMNS) -> ColumnReport:
+def choose_columns(
+    rows: FloatArray,
+    names: Sequence[str],
+    max_columns: int = DEFAULT_MAX_COLUMNS,
+    *,
+    context: TrainingContext | None = None,
+) -> ColumnReport:
     """Choose the columns of a model from training rows of shape (windows, names), NaN where missing.
 
     The catalogue says of a metric whether its level, only its change, or nothing of it is judged; nothing is judged
     of a name that names no feature of a metric. A column must be finite in `MIN_PRESENT_SHARE` of the rows, vary by
-    more than rounding, and correlate by less than `MAX_CORRELATION` with each one chosen before it. All metrics give
-    their most preferred feature before any gives a second one.
+    more than rounding, pass the steps of `pulsetrain.models.selection` where there is a `context`, and correlate by
+    less than `MAX_CORRELATION` with each one chosen before it. All metrics give their best feature before any gives a
+    second one: the one that tells most of labelled faults, else the most preferred one.
 
     Raises:
         DegenerateTrainingSetError: no column is left.
     """
-    finite = np.isfinite(rows)
-    present = finite.mean(axis=0) >= MIN_PRESENT_SHARE
-    values = np.where(finite, rows, np.nan)
-    judged = np.array([_is_judged(name) for name in names], dtype=np.bool_)
-    dropped = [DroppedColumn(names[int(j)], DropReason.NOT_JUDGED) for j in np.flatnonzero(~judged)]
-    dropped += [DroppedColumn(names[int(j)], DropReason.MISSING) for j in np.flatnonzero(judged & ~present)]
-    kept = np.flatnonzero(judged & present)
-    values = values[:, kept]
-    values = np.where(np.isnan(values), np.nanmedian(values, axis=0), values) if kept.size else values
-
-    center = values.mean(axis=0)
-    deviations = values - center
-    spread = np.sqrt(np.mean(deviations**2, axis=0))
-    varying = spread > CONSTANT_ABSOLUTE + CONSTANT_RELATIVE * np.abs(center)
-    dropped += [DroppedColumn(names[int(j)], DropReason.DEGENERATE) for j in kept[~varying]]
-    unit = {int(j): deviations[:, i] / (spread[i] * np.sqrt(len(values))) for i, j in enumerate(kept) if varying[i]}
-
-    chosen: list[int] = []
-    directions = np.empty((max_columns, len(values)))
-    for j in _round_robin(sorted(unit), names):
-        if len(chosen) == max_columns:
-            dropped.append(DroppedColumn(names[j], DropReason.OVER_LIMIT))
-            continue
-        correlations = np.abs(directions[: len(chosen)] @ unit[j])
-        if chosen and correlations.max() > MAX_CORRELATION:
-            twin = names[chosen[int(correlations.argmax())]]
-            dropped.append(DroppedColumn(names[j], DropReason.DUPLICATE, kept=twin))
-            continue
-        directions[len(chosen)] = unit[j]
-        chosen.append(j)
-    if not chosen:
+    candidates, dropped = _usable(rows, names)
+    steps: tuple[StepOutcome, ...] = ()
+    f_values = np.zeros(len(candidates.names))
+    if context is not None and candidates.names:
+        selected = _selected(candidates, context)
+        steps, f_values = selected.steps, selected.f_values[selected.dropped_by < 0]
+        for index in np.flatnonzero(selected.dropped_by >= 0).tolist():
+            reason = DROPPED_BY[steps[selected.dropped_by[index]].step]
+            dropped.append(DroppedColumn(candidates.names[index], reason, figure=float(selected.figures[index])))
+        candidates = candidates.only(selected.dropped_by < 0)
+    columns, redundant = _spread(candidates, f_values, max_columns)
+    if not columns:
         raise DegenerateTrainingSetError(
             f"none of {len(names)} features varies over {len(rows)} windows and is present in most of them"
         )
-    return ColumnReport(tuple(names[j] for j in chosen), tuple(dropped))
+    return ColumnReport(columns, (*dropped, *redundant), steps, len(context.faults) if context else 0)
+
+
+def _usable(rows: FloatArray, names: Sequence[str]) -> tuple[_Candidates, list[DroppedColumn]]:
+    """The features that are judged, mostly present and varying, and all others."""
+    finite = np.isfinite(rows)
+    share = finite.mean(axis=0)
+    present = share >= MIN_PRESENT_SHARE
+    judged = np.array([_is_judged(name) for name in names], dtype=np.bool_)
+    dropped = [DroppedColumn(names[j], DropReason.NOT_JUDGED) for j in np.flatnonzero(~judged).tolist()]
+    dropped += [
+        DroppedColumn(names[j], DropReason.MISSING, figure=float(share[j]))
+        for j in np.flatnonzero(judged & ~present).tolist()
+    ]
+    kept = np.flatnonzero(judged & present)
+    values = np.where(finite, rows, np.nan)[:, kept]
+    values = np.where(np.isnan(values), np.nanmedian(values, axis=0), values) if kept.size else values
+    candidates = _Candidates([names[j] for j in kept.tolist()], values)
+
+    center, spread = values.mean(axis=0), values.std(axis=0)
+    varying = spread > CONSTANT_ABSOLUTE + CONSTANT_RELATIVE * np.abs(center)
+    dropped += [DroppedColumn(candidates.names[j], DropReason.DEGENERATE) for j in np.flatnonzero(~varying).tolist()]
+    return candidates.only(varying), dropped
 
 
 def _is_judged(name: str) -> bool:
@@ -145,14 +153,51 @@ def _is_judged(name: str) -> bool:
     return feature.partition("__")[0] in LEVEL_FREE_CALCULATORS
 
 
-def _round_robin(candidates: Sequence[int], names: Sequence[str]) -> list[int]:
-    """The candidates, the best feature of every metric first, then every metric's second best, and so on."""
+def _selected(candidates: _Candidates, context: TrainingContext) -> Selected:
+    medians = np.median(candidates.values, axis=0)
+    faults = tuple(as_fault(fault, candidates.names, medians) for fault in context.faults)
+    evidence = Evidence(candidates.values, context.ends_ns, context.entities, context.window_ns, faults)
+    return run_steps(evidence, [split_column(name)[0] for name in candidates.names])
+
+
+def _spread(
+    candidates: _Candidates, f_values: FloatArray, max_columns: int
+) -> tuple[tuple[str, ...], list[DroppedColumn]]:
+    """At most `max_columns` of the candidates, none of which repeats another, and the rest."""
+    values, names = candidates.values, candidates.names
+    deviations = values - values.mean(axis=0)
+    directions = deviations / np.sqrt(np.sum(deviations**2, axis=0))
+    chosen: list[int] = []
+    dropped = []
+    taken = np.empty((max_columns, len(values)))
+    for j in _round_robin(names, f_values):
+        if len(chosen) == max_columns:
+            dropped.append(DroppedColumn(names[j], DropReason.OVER_LIMIT))
+            continue
+        correlations = np.abs(taken[: len(chosen)] @ directions[:, j])
+        if chosen and correlations.max() > MAX_CORRELATION:
+            twin = int(correlations.argmax())
+            figure = float(min(correlations[twin], 1.0))
+            dropped.append(DroppedColumn(names[j], DropReason.DUPLICATE, kept=names[chosen[twin]], figure=figure))
+            continue
+        taken[len(chosen)] = directions[:, j]
+        chosen.append(j)
+    return tuple(names[j] for j in chosen), dropped
+
+
+def _round_robin(names: Sequence[str], f_values: FloatArray) -> list[int]:
+    """All features, the best one of every metric first, then every metric's second best, and so on.
+
+    The best one is that with the highest F, then the most preferred one. In each turn the metrics that tell of
+    labelled faults come first.
+    """
     rank = {feature: i for i, feature in enumerate(PREFERRED_FEATURES)}
-    parts = {j: split_column(names[j]) for j in candidates}
-    by_metric = sorted(candidates, key=lambda j: (parts[j][0], rank.get(parts[j][1], len(rank)), j))
+    parts = [split_column(name) for name in names]
+    merit = (-f_values).tolist()
+    by_metric = sorted(range(len(names)), key=lambda j: (parts[j][0], merit[j], rank.get(parts[j][1], len(rank)), j))
     turns = [
-        (turn, metric, j)
+        (turn, merit[j] == 0, metric, j)
         for metric, group in groupby(by_metric, key=lambda j: parts[j][0])
         for turn, j in enumerate(group)
     ]
-    return [j for _, _, j in sorted(turns)]
+    return [j for *_, j in sorted(turns)]

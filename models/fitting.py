@@ -7,7 +7,7 @@ import numpy as np
 
 from pulsetrain.models.benign import BenignStage, no_profiles, signature_space
 from pulsetrain.models.calibration import alarm_probability, calibrate, new_window_stretch, time_folds
-from pulsetrain.models.columns import DEFAULT_MAX_COLUMNS, DroppedColumn, choose_columns
+from pulsetrain.models.columns import DEFAULT_MAX_COLUMNS, TrainingContext, choose_columns
 from pulsetrain.models.detectors import (
     MIN_ROWS,
     VOTES_NEEDED,
@@ -24,6 +24,8 @@ from pulsetrain.models.feedback import Lesson, learn_benign
 from pulsetrain.models.forest import fit_forest
 from pulsetrain.models.graph import build_graph
 from pulsetrain.models.preparation import plan_assembly
+from pulsetrain.models.selection.report import ColumnReport
+from pulsetrain.models.selection.windows import FaultWindows
 from pulsetrain.models.wander import wander_variance
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 
@@ -41,9 +43,8 @@ class FittedModel:
     windows' ends.
     """
 
-    columns: tuple[str, ...]
+    selection: ColumnReport
     medians: FloatArray
-    dropped: tuple[DroppedColumn, ...]
     ensemble: Ensemble
     benign: BenignStage
     training_start_ns: int
@@ -52,6 +53,11 @@ class FittedModel:
     window_ns: int
     hop_ns: int
     false_alarms_per_day: float
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in model order."""
+        return self.selection.columns
 
     def graph(self) -> bytes:
         """The serialised ONNX model."""
@@ -68,22 +74,25 @@ def fit(
     entities: Sequence[str] | None = None,
     false_alarms_per_day: float = 1.0,
     max_columns: int = DEFAULT_MAX_COLUMNS,
+    faults: Sequence[FaultWindows] = (),
 ) -> FittedModel:
     """Learn what is normal from warm-up windows, `rows` of shape (windows, names), NaN where missing.
 
     `entities` names the entity of each row; without it all are of one. The cuts are those at which each
-    entity gives about `false_alarms_per_day`.
+    entity gives about `false_alarms_per_day`. Confirmed `faults` have a say in which columns tell.
 
     Raises:
         DegenerateTrainingSetError: too few windows, too few distinct ones, or nothing varies.
     """
-    chosen = choose_columns(rows, names, max_columns)
+    whose = entities or [""] * len(rows)
+    context = TrainingContext(window_ends_ns, whose, window_ns, faults)
+    chosen = choose_columns(rows, names, max_columns, context=context)
     picked = plan_assembly(chosen.columns, np.zeros(len(chosen.columns)), names)
     values = np.where(np.isfinite(rows), rows, np.nan)[:, picked.positions]
     medians = np.nanmedian(values, axis=0)
     values = np.where(np.isnan(values), medians, values)
 
-    wander = wander_variance(values, window_ends_ns, window_ns, entities or [""] * len(values))
+    wander = wander_variance(values, window_ends_ns, window_ns, whose)
     standardisation = fit_standardisation(values, wander)
     deviations = standardisation.standardise(values)
     overlap = max(1.0, window_ns / hop_ns)
@@ -93,9 +102,8 @@ def fit(
     cuts = np.minimum(calibrate(scores, floors(len(chosen.columns)), probability, VOTES_NEEDED), HIGHEST_SCORES)
     band = np.clip(np.abs(expected).max(axis=0), Z_SCORE_FLOOR, cuts[0])
     return FittedModel(
-        columns=chosen.columns,
+        selection=chosen,
         medians=medians,
-        dropped=chosen.dropped,
         ensemble=Ensemble(
             standardisation, fit_covariance(deviations, overlap), fit_forest(deviations.astype(np.float32)), cuts
         ),

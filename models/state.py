@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsetrain.models.benign import MAX_PROFILES, BenignStage, SignatureSpace
-from pulsetrain.models.columns import DroppedColumn, DropReason
 from pulsetrain.models.detectors import Covariance, Ensemble, Member, Standardisation
 from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.fitting import FittedModel
 from pulsetrain.models.forest import TREES, Forest
+from pulsetrain.models.selection.report import ColumnReport, DroppedColumn, DropReason, Step, StepOutcome
 
 MAX_STATE_BYTES = 32 * 1024 * 1024
 FORMAT = 1
@@ -37,7 +37,9 @@ def to_state(model: FittedModel) -> bytes:
     texts = {
         "format": FORMAT,
         "columns": model.columns,
-        "dropped": [asdict(column) for column in model.dropped],
+        "dropped": [asdict(column) for column in model.selection.dropped],
+        "steps": [asdict(outcome) for outcome in model.selection.steps],
+        "faults": model.selection.faults,
         "shrinkage": ensemble.covariance.shrinkage,
         "rank": ensemble.covariance.rank,
         "false_alarms_per_day": model.false_alarms_per_day,
@@ -96,14 +98,9 @@ def _arrays(state: bytes) -> Arrays:
 def _model(texts: dict[str, object], arrays: Arrays) -> FittedModel:
     floats = {name: a.astype(np.float64) for name, a in arrays.items() if a.dtype.kind == "f"}
     integers = {name: a.astype(np.int64) for name, a in arrays.items() if a.dtype.kind == "i"}
-    dropped = texts["dropped"]
-    columns = texts["columns"]
-    if not isinstance(columns, list) or not isinstance(dropped, list):
-        raise TypeError("columns and dropped must be lists")
     return FittedModel(
-        columns=tuple(str(column) for column in columns),
+        selection=_selection(texts),
         medians=floats["medians"],
-        dropped=tuple(DroppedColumn(d["name"], DropReason(d["reason"]), d["kept"]) for d in dropped),
         ensemble=Ensemble(
             Standardisation(floats["center"], floats["scale"]),
             Covariance(floats["whitening"], _number(texts, "shrinkage"), int(_number(texts, "rank"))),
@@ -123,6 +120,19 @@ def _model(texts: dict[str, object], arrays: Arrays) -> FittedModel:
         ),
         false_alarms_per_day=_number(texts, "false_alarms_per_day"),
         **{name: int(_number(texts, name)) for name in _NUMBERS},
+    )
+
+
+def _selection(texts: dict[str, object]) -> ColumnReport:
+    """The report; states of before there were steps have none, and no figures."""
+    columns, dropped, steps = texts["columns"], texts["dropped"], texts.get("steps", [])
+    if not (isinstance(columns, list) and isinstance(dropped, list) and isinstance(steps, list)):
+        raise TypeError("columns, dropped and steps must be lists")
+    return ColumnReport(
+        columns=tuple(str(column) for column in columns),
+        dropped=tuple(DroppedColumn(d["name"], DropReason(d["reason"]), d["kept"], d.get("figure")) for d in dropped),
+        steps=tuple(StepOutcome(Step(s["step"]), bool(s["applied"]), str(s["detail"])) for s in steps),
+        faults=int(_number(texts, "faults")) if "faults" in texts else 0,
     )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pulsetrain.models.columns import DropReason
 from pulsetrain.models.fitting import FittedModel
 from pulsetrain.models.labels import LabelledEpisode
+from pulsetrain.models.selection.report import DropReason
 from pulsetrain.models.trainer_state import TrainerState
 from pulsetrain.models.training_task import TrainerSettings
 from pulsetrain.schemas.label import LabelVerdict
@@ -100,7 +100,7 @@ def learned_otherwise(model: FittedModel, settings: TrainerSettings) -> bool:
     if (model.hop_ns, model.false_alarms_per_day) != (settings.hop_ns, settings.false_alarms_per_day):
         return True
     columns = len(model.columns)
-    had_more = any(column.reason is DropReason.OVER_LIMIT for column in model.dropped)
+    had_more = any(column.reason is DropReason.OVER_LIMIT for column in model.selection.dropped)
     return columns > settings.max_columns or (had_more and columns < settings.max_columns)
 
 

@@ -1,12 +1,17 @@
 """Choosing columns: present, varying, no near-duplicates, fair to every metric."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsetrain.models.columns import DropReason, choose_columns
+from pulsetrain.models.columns import TrainingContext, choose_columns
 from pulsetrain.models.errors import DegenerateTrainingSetError
+from pulsetrain.models.selection.report import DropReason
+from pulsetrain.models.selection.windows import FaultWindows
+from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.schemas.arrays import FloatArray
 
 RANDOM = np.random.default_rng(4)
@@ -80,3 +85,70 @@ def test_every_name_is_either_a_column_or_dropped_with_one_reason(seed: int, met
 
     assert sorted([*report.columns, *(column.name for column in report.dropped)]) == sorted(names)
     assert len(report.columns) <= limit
+
+
+WINDOW_NS = 30
+
+
+def _context(windows: int, faults: Sequence[FaultWindows] = ()) -> TrainingContext:
+    ends_ns = (np.arange(windows, dtype=np.int64) + 1) * WINDOW_NS
+    return TrainingContext(ends_ns, ["n/host"] * windows, WINDOW_NS, faults)
+
+
+def _fault(names: tuple[str, ...], *told_by: str) -> FaultWindows:
+    """A fault that is window 4 to 7 of 12, of 20 sigma in some features."""
+    rows = RANDOM.normal(size=(12, len(names)))
+    rows[4:8, [names.index(name) for name in told_by]] += 20
+    ends_ns = (np.arange(12, dtype=np.int64) + 1) * WINDOW_NS
+    return FaultWindows(TrainingMatrix(names, rows, ends_ns, ("n/host",) * 12), int(ends_ns[4]), int(ends_ns[7]))
+
+
+def test_a_volatile_feature_is_reported_with_its_volatility() -> None:
+    rows = 100 + RANDOM.normal(size=(80, 4))
+    rows[40:, 0] += 100
+
+    report = choose_columns(rows, ["a__mean", "a__kurtosis", "b__mean", "c__mean"], context=_context(80))
+
+    (dropped,) = report.dropped
+    assert (dropped.name, dropped.reason) == ("a__mean", DropReason.VOLATILE)
+    # Levels 100 and 200, each in two of four spans: variance 10,000 / 3, mean square 25,000.
+    assert dropped.figure == pytest.approx((10_000 / 3 / 25_000) ** 0.5, rel=0.02)
+    assert [outcome.applied for outcome in report.steps] == [True, False, False]
+
+
+def test_with_labels_the_feature_that_tells_comes_before_the_preferred_one_and_silent_ones_go() -> None:
+    names = ("a__mean", "b__kurtosis", "b__mean", "b__skewness", "c__mean")
+    faults = [_fault(names, "b__kurtosis") for _ in range(3)]
+
+    report = choose_columns(RANDOM.normal(size=(80, 5)), names, context=_context(80, faults))
+
+    assert report.columns == ("b__kurtosis", "a__mean", "c__mean")
+    assert [(each.name, each.reason) for each in report.dropped] == [
+        ("b__mean", DropReason.INDISTINCT),
+        ("b__skewness", DropReason.INDISTINCT),
+    ]
+    assert all(each.figure is not None and each.figure <= 10 for each in report.dropped)
+    assert report.faults == 3
+
+
+def test_a_feature_that_tells_windows_later_is_late() -> None:
+    names = ("a__mean", "b__mean", "c__mean")
+    fault = _fault(names, "a__mean")
+    fault.windows.rows[8:12, 1] += 20
+
+    report = choose_columns(RANDOM.normal(size=(80, 3)), names, context=_context(80, [fault]))
+
+    assert [(each.name, each.reason) for each in report.dropped] == [("b__mean", DropReason.LATE)]
+
+
+def test_the_same_windows_give_the_same_report_in_whatever_order_their_features_come() -> None:
+    names = tuple(f"m{i}__{feature}" for i in range(6) for feature in ("mean", "maximum", "kurtosis"))
+    rows = 100 + np.random.default_rng(3).normal(size=(80, len(names)))
+    rows[40:, ::7] += 100
+    turned = np.random.default_rng(4).permutation(len(names))
+
+    one = choose_columns(rows, names, 8, context=_context(80))
+    other = choose_columns(rows[:, turned], [names[i] for i in turned], 8, context=_context(80))
+
+    assert other.columns == one.columns
+    assert {(each.name, each.reason) for each in other.dropped} == {(each.name, each.reason) for each in one.dropped}

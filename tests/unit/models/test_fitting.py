@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from pulsetrain.models.columns import DropReason
 from pulsetrain.models.errors import DegenerateTrainingSetError
 from pulsetrain.models.fitting import FittedModel, fit
 from pulsetrain.models.preparation import BoolArray, plan_assembly
 from pulsetrain.models.runtime import Scorer
+from pulsetrain.models.selection.report import DropReason
 from pulsetrain.schemas.arrays import FloatArray
 from tests.unit.models.telemetry import HOP_NS, NAMES, WINDOW_NS, add, ends, samples, windows
 
@@ -98,7 +98,7 @@ def test_a_model_reports_its_span_and_what_it_left_out() -> None:
 
     assert (model.training_start_ns, model.training_end_ns) == (ends(len(rows))[0], ends(len(rows))[-1])
     assert model.training_windows == len(rows)
-    assert ("cpu.count__mean", DropReason.DEGENERATE) in [(d.name, d.reason) for d in model.dropped]
+    assert ("cpu.count__mean", DropReason.DEGENERATE) in [(d.name, d.reason) for d in model.selection.dropped]
 
 
 def test_the_same_warm_up_gives_the_same_graph() -> None:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from pulsetrain.models.columns import DropReason, choose_columns
+from pulsetrain.models.columns import choose_columns
+from pulsetrain.models.selection.report import DropReason
 from pulsetrain.schemas.columns import column_names
 
 FEATURES = (

@@ -1,6 +1,7 @@
 """A model as bytes: all of it comes back, and damaged bytes are refused."""
 
 import io
+import json
 import zipfile
 from contextlib import suppress
 from functools import cache
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.fitting import FittedModel, fit, with_feedback
 from pulsetrain.models.preparation import plan_assembly
+from pulsetrain.models.selection.report import DroppedColumn, DropReason
 from pulsetrain.models.state import MAX_STATE_BYTES, from_state, to_state
 from tests.unit.models.telemetry import BENIGN_JOB, HOP_NS, NAMES, WINDOW_NS, add, ends, samples, windows
 
@@ -46,7 +48,19 @@ def test_a_model_comes_back_whole() -> None:
 
     assert to_state(again) == _state()
     assert again.graph() == _model().graph()
-    assert again.dropped == _model().dropped
+    assert again.selection == _model().selection
+
+
+def test_a_state_from_before_there_were_steps_has_none() -> None:
+    with np.load(io.BytesIO(_state())) as archive:
+        texts = json.loads(archive["json"].tobytes())
+    del texts["steps"], texts["faults"]
+    texts["dropped"] = [{"name": "cpu.count__mean", "reason": "degenerate", "kept": None}]
+
+    again = from_state(_with("json", np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8))).selection
+
+    assert (again.columns, again.steps, again.faults) == (_model().columns, (), 0)
+    assert again.dropped == (DroppedColumn("cpu.count__mean", DropReason.DEGENERATE),)
 
 
 def test_a_restarted_trainer_learns_the_same_from_a_label() -> None:

@@ -1,0 +1,68 @@
+"""Discrimination: whether a feature differs between normal windows and confirmed faults, by the F of an ANOVA.
+
+Labels speak of the metrics that their faults touched: of such a metric the features go that don't tell. A metric that
+no labelled fault has touched keeps all of its features, since the next fault may be another one.
+"""
+
+import numpy as np
+
+from pulsetrain.models.preparation import BoolArray
+from pulsetrain.models.selection.report import NO_FAULT, Step, StepOutcome, StepResult
+from pulsetrain.models.selection.variance import analyse
+from pulsetrain.models.selection.windows import Evidence, independent
+from pulsetrain.schemas.arrays import IntArray
+
+MIN_F = 10.0
+MAX_P_VALUE = 0.01
+
+MIN_NORMAL_WINDOWS = 20
+MIN_FAULT_WINDOWS = 3
+"""Windows of one fault that share no sample; what is shorter says nothing of the spread within."""
+
+MIN_FAULTS = 3
+"""Any two moments differ in something. What several faults have in common is more than that."""
+
+
+def discrimination(evidence: Evidence, metrics: IntArray) -> StepResult:
+    """Drop columns whose F between normal windows and each of the faults is at most `MIN_F`.
+
+    `metrics` (columns,) numbers the metric of each column. Not where no column of the metric has a higher one. The
+    figures are the F, also where nothing is dropped; 0 where the step is not taken.
+    """
+    normal = evidence.normal[independent(evidence.ends_ns, evidence.entities, evidence.window_ns)]
+    during = []
+    for fault in evidence.faults:
+        values, ends_ns = fault.values[fault.is_during()], fault.ends_ns[fault.is_during()]
+        during.append(values[independent(ends_ns, [""] * len(ends_ns), evidence.window_ns)])
+    during = [values for values in during if len(values) >= MIN_FAULT_WINDOWS]
+    columns = normal.shape[1]
+    if len(during) < MIN_FAULTS or len(normal) < MIN_NORMAL_WINDOWS:
+        detail = _too_little(len(evidence.faults), len(during), len(normal))
+        return StepResult(
+            StepOutcome(Step.DISCRIMINATION, False, detail), np.zeros(columns, dtype=np.bool_), np.zeros(columns)
+        )
+    classes = [normal, *during]
+    groups = np.repeat(np.arange(len(classes), dtype=np.int64), [len(values) for values in classes])
+    f_values, p_values = analyse(np.concatenate(classes), groups)
+    tells = (f_values > MIN_F) & (p_values <= MAX_P_VALUE)
+    detail = f"{len(normal)} normal windows and {len(groups) - len(normal)} of {len(during)} faults"
+    return StepResult(
+        StepOutcome(Step.DISCRIMINATION, True, detail),
+        dropped=~tells & _is_touched(tells, metrics),
+        figures=np.minimum(f_values, np.finfo(np.float64).max),
+    )
+
+
+def _too_little(faults: int, usable: int, normal: int) -> str:
+    if faults == 0:
+        return NO_FAULT
+    return (
+        f"{usable} of {faults} labelled faults have {MIN_FAULT_WINDOWS} windows that share no sample, and {normal} "
+        f"normal windows do: {MIN_FAULTS} and {MIN_NORMAL_WINDOWS} are needed"
+    )
+
+
+def _is_touched(tells: BoolArray, metrics: IntArray) -> BoolArray:
+    """Whether any column of its metric tells, (columns,)."""
+    touched: BoolArray = (np.bincount(metrics, weights=tells) > 0)[metrics]
+    return touched
