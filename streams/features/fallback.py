@@ -28,25 +28,50 @@ def tsfresh_step(name: str, parameter_sets: Sequence[Mapping[str, object]]) -> S
     Gives None where tsfresh computes nothing either: a calculator that needs the samples' times. Raises
     FeatureError if tsfresh has no such calculator or if the calculator refuses the parameters.
     """
-    from tsfresh.feature_extraction import feature_calculators
-
-    calculator = getattr(feature_calculators, name, None)
-    if not hasattr(calculator, "fctype"):
-        raise FeatureError(f"tsfresh has no feature calculator {name!r}; correct the name in the feature set")
+    calculator = _find_calculator(name)
     if hasattr(calculator, "index_type"):
         logger.warning("feature %s left out: it needs the samples' times, series on a grid carry none", name)
         return None
 
     calculate = _calculation(name, calculator, parameter_sets)
-    trial_series = np.random.default_rng(0).normal(size=64)
     try:
-        with warnings.catch_warnings(action="ignore"):
-            suffixes = tuple(calculate(trial_series))
+        suffixes = _tried(calculate)
     except Exception as error:
         raise FeatureError(
             f"tsfresh's calculator {name!r} refuses {list(parameter_sets)}: {type(error).__name__}: {error}"
         ) from error
-    return Step(suffixes, lambda batch: _compute(name, calculate, suffixes, batch))
+
+    def compute(batch: Batch) -> FloatArray:
+        columns = np.full((batch.n_series, len(suffixes)), np.nan)
+        columns[batch.is_finite] = _compute(name, calculate, suffixes, batch.values[batch.is_finite])
+        return columns
+
+    return Step(suffixes, compute)
+
+
+def tsfresh_columns(name: str, parameter_sets: Sequence[Mapping[str, object]]) -> Callable[[FloatArray], FloatArray]:
+    """One of tsfresh's calculators as a function of finite series (series, samples), giving (series, parameter sets).
+
+    The parameters must be such as tsfresh names in the order in which they are given.
+    """
+    calculate = _calculation(name, _find_calculator(name), parameter_sets)
+    suffixes = _tried(calculate)
+    return lambda values: _compute(name, calculate, suffixes, values)
+
+
+def _tried(calculate: Calculation) -> tuple[str, ...]:
+    """The suffixes that a calculation gives for an ordinary series."""
+    with warnings.catch_warnings(action="ignore"):
+        return tuple(calculate(np.random.default_rng(0).normal(size=64)))
+
+
+def _find_calculator(name: str) -> Any:
+    from tsfresh.feature_extraction import feature_calculators
+
+    calculator = getattr(feature_calculators, name, None)
+    if not hasattr(calculator, "fctype"):
+        raise FeatureError(f"tsfresh has no feature calculator {name!r}; correct the name in the feature set")
+    return calculator
 
 
 def _calculation(name: str, calculator: Any, parameter_sets: Sequence[Mapping[str, object]]) -> Calculation:
@@ -63,15 +88,15 @@ def _calculation(name: str, calculator: Any, parameter_sets: Sequence[Mapping[st
     return calculate
 
 
-def _compute(name: str, calculate: Calculation, suffixes: Sequence[str], batch: Batch) -> FloatArray:
-    """Compute (series, suffixes); NaN for a series that is not finite or at which the calculator fails."""
-    columns = np.full((batch.n_series, len(suffixes)), np.nan)
+def _compute(name: str, calculate: Calculation, suffixes: Sequence[str], values: FloatArray) -> FloatArray:
+    """Compute (series, suffixes) of finite series; NaN for one at which the calculator fails."""
+    columns = np.full((len(values), len(suffixes)), np.nan)
     failures: list[Exception] = []
     with warnings.catch_warnings(action="ignore"):
-        for row in np.flatnonzero(batch.is_finite):
+        for row, series in enumerate(values):
             try:
-                values = calculate(batch.values[row])
-                columns[row] = [values.get(suffix, np.nan) for suffix in suffixes]
+                features = calculate(series)
+                columns[row] = [features.get(suffix, np.nan) for suffix in suffixes]
             except Exception as error:
                 failures.append(error)
     if failures:
@@ -79,8 +104,8 @@ def _compute(name: str, calculate: Calculation, suffixes: Sequence[str], batch: 
             "tsfresh's calculator %s failed at %d of %d series of %d samples, their values are missing: %r",
             name,
             len(failures),
-            batch.n_series,
-            batch.n_samples,
+            len(values),
+            values.shape[1],
             failures[-1],
         )
     return columns

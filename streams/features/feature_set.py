@@ -9,6 +9,8 @@ from typing import Final
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.batch import Batch
+from pulsetrain.streams.features.calculators import find_calculator
+from pulsetrain.streams.features.calculators.calculator import Calculator
 from pulsetrain.streams.features.errors import FeatureError
 from pulsetrain.streams.features.fallback import tsfresh_step
 from pulsetrain.streams.features.kernels import KERNELS, Kernel
@@ -71,24 +73,28 @@ def _parameter_sets(calculator: object, parameters: object) -> list[ParameterSet
     return deepcopy(list(parameters)) or [{}]
 
 
-def _steps(calculator: str, parameter_sets: Sequence[ParameterSet]) -> Iterable[Step]:
-    """One step a feature with a kernel; neighbours without one share a step."""
-    for kernel, group in groupby(parameter_sets, lambda parameters: _kernel_for(calculator, parameters)):
-        if kernel:
+def _steps(name: str, parameter_sets: Sequence[ParameterSet]) -> Iterable[Step]:
+    """One step a feature with a kernel; neighbours served otherwise share a step."""
+    for server, group in groupby(parameter_sets, lambda parameters: _server(name, parameters)):
+        if isinstance(server, Kernel):
             for parameters in group:
-                yield _kernel_step(calculator, kernel, parameters)
-        elif step := tsfresh_step(calculator, list(group)):
+                yield _kernel_step(name, server, parameters)
+        elif server:
+            served = list(group)
+            yield Step(tuple(server.suffix(name, parameters) for parameters in served), server.prepare(served))
+        elif step := tsfresh_step(name, list(group)):
             yield step
 
 
-def _kernel_for(calculator: str, parameters: ParameterSet) -> Kernel | None:
-    """Find the kernel for these parameters, None if tsfresh is to serve them."""
-    kernel = KERNELS.get(calculator)
-    if kernel is None or kernel.covers(parameters):
+def _server(name: str, parameters: ParameterSet) -> Kernel | Calculator | None:
+    """Find what computes a calculator for these parameters, None if tsfresh is to."""
+    kernel = KERNELS.get(name)
+    if kernel and kernel.covers(parameters):
         return kernel
-    if kernel.is_partial:
-        return None
-    raise FeatureError(f"{calculator} takes {kernel.usage}, not {dict(parameters)}; correct the feature set")
+    if kernel and not kernel.is_partial:
+        raise FeatureError(f"{name} takes {kernel.usage}, not {dict(parameters)}; correct the feature set")
+    calculator = find_calculator(name)
+    return calculator if calculator and calculator.covers(parameters) else None
 
 
 def _kernel_step(calculator: str, kernel: Kernel, parameters: ParameterSet) -> Step:

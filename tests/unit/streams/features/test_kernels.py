@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features import DEFAULT_FC_PARAMETERS, FeatureSet, extract
 from pulsetrain.streams.features.kernels import KERNELS
+from tests.unit.streams.features.rounding import allowed_difference
 from tests.unit.streams.features.series_strategies import batches
 from tests.unit.streams.features.tsfresh_oracle import (
-    allowed_difference,
     kernel_parameters,
     tsfresh_suffix,
     tsfresh_value,

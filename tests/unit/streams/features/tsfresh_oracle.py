@@ -1,4 +1,4 @@
-"""tsfresh's own answers, and how near to them rounding lets another implementation come."""
+"""tsfresh's own answers."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,6 @@ from tsfresh.utilities.string_manipulation import convert_to_output_format
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.kernels import KERNELS
-
-EPSILON = float(np.finfo(np.float64).eps)
 
 
 @cache
@@ -36,6 +34,19 @@ def tsfresh_value(calculator: str, parameters: Mapping[str, object], series: Flo
         else:
             value = function(series, **parameters)
     return float(value)
+
+
+def tsfresh_values(calculator: str, parameter_sets: Sequence[Mapping[str, object]], series: FloatArray) -> list[float]:
+    """Ask tsfresh's bare calculator for all parameter sets; NaN where it refuses the series."""
+    function = getattr(feature_calculators, calculator)
+    x = pd.Series(series) if getattr(function, "input", None) == "pd.Series" else series
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            if function.fctype == "combiner":
+                return [float(value) for _, value in function(x, param=parameter_sets)]
+            return [float(function(x, **parameters)) for parameters in parameter_sets]
+        except Exception:
+            return [float("nan")] * len(parameter_sets)
 
 
 def tsfresh_suffix(calculator: str, parameters: Mapping[str, object]) -> str:
@@ -64,35 +75,3 @@ def tsfresh_frame(
         n_jobs=0,
         disable_progressbar=True,
     )
-
-
-def allowed_difference(calculator: str, parameters: Mapping[str, object], series: FloatArray, expected: float) -> float:
-    """1e-9 of the feature's natural size.
-
-    That is the value itself, except where terms of both signs cancel: there it is the sum of their
-    magnitudes. Skewness and kurtosis come from pandas, which updates the moments sample by sample: each step
-    rounds at the level of the offset.
-    """
-    n = series.size
-    centred = series - series.mean()
-    m2 = float(np.sum(centred**2))
-    size = abs(expected)
-    lost_digits = 0.0
-    if calculator == "autocorrelation":
-        lag = int(str(parameters["lag"]))
-        size = float(np.sum(np.abs(centred[: n - lag] * centred[lag:]))) / ((n - lag) * m2 / n)
-    elif calculator == "c3":
-        lag = int(str(parameters["lag"]))
-        products = series[: max(0, n - 2 * lag)] * series[lag : max(lag, n - lag)] * series[2 * lag :]
-        size = float(np.sum(np.abs(products))) / max(1, products.size)
-    elif calculator == "linear_trend":
-        centred_index = np.arange(n) - (n - 1) / 2
-        size = float(np.sum(np.abs(centred * centred_index)) / np.sum(centred_index**2))
-    elif calculator == "skewness":
-        size = n * (n - 1) ** 0.5 / (n - 2) * float(np.sum(np.abs(centred) ** 3)) / m2**1.5
-        lost_digits = 10 * n * EPSILON * float(np.max(np.abs(series))) / (m2 / n) ** 0.5
-    elif calculator == "kurtosis":
-        ratio = n * (n + 1) * float(np.sum(centred**4)) / m2**2
-        size = (n - 1) / ((n - 2) * (n - 3)) * (ratio + 3 * (n - 1))
-        lost_digits = 10 * n * EPSILON * float(np.max(np.abs(series))) / (m2 / n) ** 0.5
-    return (1e-9 + lost_digits) * size
