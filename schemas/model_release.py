@@ -9,9 +9,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from pulsetrain.schemas.avro import AvroCodec
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
+from pulsetrain.schemas.feature_selection import (
+    AVRO,
+    FeatureSelection,
+    selection_fields,
+    selection_from,
+    selection_problem,
+)
 
 CHUNK_BYTES = 512 * 1024
 MAX_MESSAGE_BYTES = 900_000
@@ -19,7 +27,7 @@ MAX_POINTER_BYTES = 64 * 1024
 MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
 KEPT_VERSIONS = 5
 
-_MANIFEST_1 = {
+_MANIFEST_1: dict[str, Any] = {
     "type": "record",
     "namespace": "pulsetrain.v1",
     "name": "ModelManifest",
@@ -45,6 +53,11 @@ _MANIFEST_1 = {
         {"name": "labels_used", "type": "long"},
     ],
 }
+
+_MANIFEST_2 = _MANIFEST_1 | {
+    "fields": [*_MANIFEST_1["fields"], {"name": "selection", "type": ["null", AVRO], "default": None}]
+}
+"""Version 1 does not tell how the columns were chosen."""
 
 _CHUNK_1 = {
     "type": "record",
@@ -82,7 +95,7 @@ _POINTER_1 = {
     ],
 }
 
-_MANIFEST_CODEC = AvroCodec([_MANIFEST_1], MAX_MESSAGE_BYTES)
+_MANIFEST_CODEC = AvroCodec([_MANIFEST_1, _MANIFEST_2], MAX_MESSAGE_BYTES)
 _CHUNK_CODEC = AvroCodec([_CHUNK_1], MAX_MESSAGE_BYTES)
 _POINTER_CODEC = AvroCodec([_POINTER_1], MAX_POINTER_BYTES)
 
@@ -106,6 +119,7 @@ class ModelManifest:
     training_end_ns: int
     training_windows: int
     labels_used: int
+    selection: FeatureSelection | None = None
 
     @property
     def key(self) -> str:
@@ -176,6 +190,7 @@ def encode_model_record(record: ModelRecord) -> bytes:
                     "columns": list(record.columns),
                     "medians": list(record.medians),
                     "opsets": dict(record.opsets),
+                    "selection": None if record.selection is None else selection_fields(record.selection),
                 }
             )
         case ModelChunk():
@@ -208,7 +223,15 @@ def _decode(message: bytes | None) -> ModelRecord:
         fields = _POINTER_CODEC.decode(message)
         return ModelPointer(fields["name"], tuple(EffectiveRelease(**release) for release in fields["releases"]))
     fields = _MANIFEST_CODEC.decode(message)
-    return ModelManifest(**fields | {"columns": tuple(fields["columns"]), "medians": tuple(fields["medians"])})
+    selection = fields["selection"]
+    return ModelManifest(
+        **fields
+        | {
+            "columns": tuple(fields["columns"]),
+            "medians": tuple(fields["medians"]),
+            "selection": None if selection is None else selection_from(selection),
+        }
+    )
 
 
 def _problem(record: ModelRecord) -> str | None:
@@ -230,4 +253,6 @@ def _problem(record: ModelRecord) -> str | None:
             payload_bytes = record.graph_bytes + record.state_bytes
             if record.graph_bytes <= 0 or record.state_bytes < 0 or payload_bytes > MAX_PAYLOAD_BYTES:
                 return f"a payload has 1 to {MAX_PAYLOAD_BYTES} bytes"
+            if record.selection is not None:
+                return selection_problem(record.selection, record.columns)
     return None

@@ -10,6 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from pulsetrain.schemas.anomaly import Anomaly, AnomalyState, DataQuality, Evidence, Model, Vote
+from pulsetrain.schemas.feature_selection import (
+    DroppedFeature,
+    DroppedFeatures,
+    FeatureSelection,
+    SelectionStep,
+)
 from pulsetrain.schemas.feature_window import FeatureWindow, encode_feature_window
 from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.label import Label, LabelVerdict
@@ -64,7 +70,7 @@ def golden_messages() -> dict[str, bytes]:
                 clock_offset_ns=-1_250_000,
             )
         ),
-        "v1/model_manifest.bin": encode_model_record(
+        "v2/model_manifest.bin": encode_model_record(
             ModelManifest(
                 name="host",
                 version=7,
@@ -81,6 +87,21 @@ def golden_messages() -> dict[str, bytes]:
                 training_end_ns=1_767_225_600_000_000_000,
                 training_windows=720,
                 labels_used=2,
+                selection=FeatureSelection(
+                    offered=5,
+                    steps=(
+                        SelectionStep("stability", True, "120 windows that share no sample, in 4 spans of time"),
+                        SelectionStep("timeliness", False, "no fault is labelled"),
+                    ),
+                    dropped=(
+                        DroppedFeatures("volatile", 2, (DroppedFeature("system.memory.usage__mean", 0.5),)),
+                        DroppedFeatures(
+                            "duplicate",
+                            1,
+                            (DroppedFeature("system.memory.usage__median", 0.9921875, "system.memory.usage__maximum"),),
+                        ),
+                    ),
+                ),
             )
         ),
         "v1/model_chunk.bin": encode_model_record(ModelChunk(name="host", version=7, index=1, data=bytes(range(256)))),
