@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 from pulsetrain.schemas.feature_selection import (
-    MAX_DETAIL_CHARACTERS,
-    MAX_NAME_CHARACTERS,
-    MAX_NAMED,
     MAX_REASONS,
     MAX_STEPS,
     DroppedFeature,
@@ -19,11 +16,7 @@ from pulsetrain.schemas.feature_selection import (
     FeatureSelection,
     SelectionStep,
 )
-from pulsetrain.schemas.model_release import (
-    MAX_MESSAGE_BYTES,
-    decode_model_record,
-    encode_model_record,
-)
+from pulsetrain.schemas.model_release import ModelManifest, decode_model_record, encode_model_record
 from tests.unit.schemas.test_golden import (
     CANONICAL_V1,
     LONG,
@@ -133,18 +126,6 @@ def test_a_report_that_is_encoded_is_decoded(selection: FeatureSelection) -> Non
     manifest = replace(MANIFEST, selection=selection)
 
     assert decode_model_record(encode_model_record(manifest)) == manifest
-
-
-def test_the_largest_report_leaves_half_of_a_message_to_the_columns() -> None:
-    name = "m" * MAX_NAME_CHARACTERS
-    reasons = 5  # as many as name a single feature for themselves, with room to spare
-    largest = FeatureSelection(
-        offered=1 + reasons * MAX_NAMED,
-        steps=(SelectionStep("stability", False, "d" * MAX_DETAIL_CHARACTERS),) * MAX_STEPS,
-        dropped=(DroppedFeatures("volatile", MAX_NAMED, (DroppedFeature(name, 1.0),) * MAX_NAMED),) * reasons,
-    )
-
-    assert len(encode_model_record(replace(MANIFEST, selection=largest))) < MAX_MESSAGE_BYTES / 2
 
 
 def _dropped(**changes: Any) -> FeatureSelection:
