@@ -1,7 +1,9 @@
 """SampleBlock: many ticks of many metrics of one collector and one entity, as an agent sends them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray, float_bytes, floats_from, int_bytes, ints_from
 from pulsetrain.schemas.avro import AvroCodec
@@ -70,8 +72,7 @@ def _metrics_problem(metrics: Sequence[str]) -> str | None:
 CODEC = AvroCodec([_VERSION_1], MAX_BLOCK_BYTES, [RepeatedNames("metrics", ("entity", "collector"), _metrics_problem)])
 
 
-@dataclass(frozen=True, slots=True)
-class SampleBlock:
+class SampleBlock(msgspec.Struct, frozen=True):
     """Samples of one collector and entity.
 
     `ticks_ns` has shape (ticks,), `values` (ticks, metrics) with NaN for a missing sample. `sent_until_ns` is the
@@ -89,8 +90,8 @@ class SampleBlock:
     ticks_ns: IntArray
     metrics: tuple[str, ...]
     values: FloatArray
-    labels: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    missing: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 def encode_sample_block(block: SampleBlock) -> bytes:
@@ -167,7 +168,7 @@ def _problem(block: SampleBlock) -> str | None:
         return f"1 to {MAX_TICKS} ticks are allowed"
     if block.values.shape != (len(ticks), len(block.metrics)):
         return f"values have shape {block.values.shape} for {len(ticks)} ticks of {len(block.metrics)} metrics"
-    if int(ticks[0]) <= 0 or not bool((ticks[1:] > ticks[:-1]).all()):
+    if int(ticks[0]) <= 0 or np.count_nonzero(ticks[1:] > ticks[:-1]) != len(ticks) - 1:
         return "tick times must be positive and ascending"
     if int(ticks[-1]) - int(ticks[0]) > MAX_SPAN_NS:
         return f"the ticks span more than {MAX_SPAN_NS // 1_000_000_000} s"

@@ -18,6 +18,9 @@ from pulsetrain.streams.faust_seek import SettledSeekConsumer
 
 FETCH_WAIT_MS = 100
 
+_HANDED_OVER = WaitResults([], [], stopped=False)
+"""Faust looks at nothing of it where it hands a message over."""
+
 
 class _ConsumerThread(aiokafka.AIOKafkaConsumerThread):
     def _create_worker_consumer(self, transport: Any) -> Any:
@@ -38,10 +41,11 @@ class _Consumer(SettledSeekConsumer):
         """
         if len(coros) != 2 or not self._has_room():
             return await super().wait_first(*coros, timeout=timeout)
-        handler: Coroutine[Any, Any, Any] = coros[0]
-        suspended: Coroutine[Any, Any, Any] = coros[1]
+        handler: Coroutine[Any, Any, None] = coros[0]
+        suspended: Coroutine[Any, Any, None] = coros[1]
         suspended.close()
-        return WaitResults([handler], [await handler], False)
+        await handler
+        return _HANDED_OVER
 
     def _has_room(self) -> bool:
         return self.app.flow_control.is_active() and not any(topic.queue.full() for topic in self.app.topics)

@@ -3,11 +3,11 @@
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
 from pulsetrain.schemas.feature_window import decode_feature_window

@@ -1,6 +1,5 @@
 """SampleBlock: what it carries unharmed, and what is refused on both ends."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from msgspec.structs import replace
 
 from pulsetrain.schemas.avro import AvroCodec
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
