@@ -7,8 +7,9 @@ from pulsetrain.schemas.sample_block import SampleBlock
 from pulsetrain.streams.align.validity import BoolArray, Validity, are_plain, examine
 from pulsetrain.streams.windows.arrival import Arrival
 from pulsetrain.streams.windows.run import Run
-from pulsetrain.streams.windows.source import Origin, TallyKind
+from pulsetrain.streams.windows.source import TallyKind
 from pulsetrain.streams.windows.step import SampleCounts
+from pulsetrain.streams.windows.stretch import Origin
 from pulsetrain.streams.windows.times import WindowTimes
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from pulsetrain.streams.windows.arrival import Arrival
 from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow
-from pulsetrain.streams.windows.source import Origin, Source, SourceCut
+from pulsetrain.streams.windows.source import Source, SourceCut
+from pulsetrain.streams.windows.stretch import Origin
 from pulsetrain.streams.windows.times import WindowTimes
 
 

@@ -1,6 +1,6 @@
 """The samples of one collector and entity that open windows still need."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from itertools import chain
 from operator import attrgetter
@@ -9,41 +9,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.windows.closed import SourceWindow
+from pulsetrain.streams.windows.stretch import (
+    Origin,
+    Stretch,
+    columns_among,
+    concatenated,
+    is_some,
+    merged,
+    reboot_rows,
+    union,
+)
 
 BoolArray = npt.NDArray[np.bool_]
 
-_NO_ROWS = np.empty(0, dtype=np.int64)
 _OFFSET = attrgetter("offset")
-
-
-class Origin(NamedTuple):
-    """What a block says about all its samples.
-
-    `first` and `last` are its outer ticks shifted by the tolerance, as everywhere in this package; `ticks_ns` are as
-    sent. `clock_offset_ns` is append time minus newest tick.
-    """
-
-    offset: int
-    interval_ns: int
-    boot_id: str
-    labels: Mapping[str, str]
-    metrics: tuple[str, ...]
-    ticks_ns: IntArray
-    tolerance_ns: int
-    first: int
-    last: int
-    clock_offset_ns: int
-
-    def rows_between(self, start: int, end: int) -> slice:
-        """Rows with start <= tick < end."""
-        if start <= self.first and self.last < end:
-            return slice(0, len(self.ticks_ns))
-        if self.last < start or end <= self.first:
-            return slice(0, 0)
-        low, high = np.searchsorted(self.ticks_ns, (start - self.tolerance_ns, end - self.tolerance_ns))
-        return slice(int(low), int(high))
+_ORIGINS = attrgetter("origins")
+_CLOCK_OFFSET = attrgetter("clock_offset_ns")
 
 
 class TallyKind(IntEnum):
@@ -54,22 +37,6 @@ class TallyKind(IntEnum):
     NOT_FINITE = 2
     SENTINEL = 3
     OUT_OF_RANGE = 4
-
-
-class _Piece(NamedTuple):
-    """Rows of a block: ticks (ticks,) as sent and values (ticks, metrics)."""
-
-    origin: Origin
-    ticks_ns: IntArray
-    values: FloatArray
-
-    def between(self, start: int, end: int) -> "_Piece | None":
-        """The rows with start <= tick < end of a whole block; the piece itself where those are all."""
-        origin = self.origin
-        if start <= origin.first and origin.last < end:
-            return self
-        rows = origin.rows_between(start, end)
-        return _Piece(origin, self.ticks_ns[rows], self.values[rows]) if _is_some(rows) else None
 
 
 class _Tally(NamedTuple):
@@ -89,12 +56,15 @@ class SourceCut(NamedTuple):
 
 
 class Source:
-    """Blocks in the order of the log, dropped once no open window can hold a sample of theirs."""
+    """Blocks in the order of the log, dropped once no open window can hold a sample of theirs.
+
+    Windows overlap: what one has put together is kept as one stretch for the next.
+    """
 
     def __init__(self, entity: str, collector: str) -> None:
         self.entity = entity
         self.collector = collector
-        self._pieces: list[_Piece] = []
+        self._stretches: list[Stretch] = []
         self._tallies: list[_Tally] = []
         self._last_ticks: dict[int, int] = {}
         self._newest = 0
@@ -102,8 +72,8 @@ class Source:
     @property
     def state_bytes(self) -> int:
         """Bytes of the arrays that are held."""
-        values = sum(piece.values.nbytes + piece.ticks_ns.nbytes for piece in self._pieces)
-        return values + sum(tally.cells.nbytes + tally.origin.ticks_ns.nbytes for tally in self._tallies)
+        samples = sum(stretch.state_bytes for stretch in self._stretches)
+        return samples + sum(tally.cells.nbytes + tally.origin.ticks_ns.nbytes for tally in self._tallies)
 
     def has(self, sequence: int) -> bool:
         """Whether a block of this sequence number is still remembered."""
@@ -119,7 +89,7 @@ class Source:
             older = origin.ticks_ns < self._newest - origin.tolerance_ns
             self.tally(origin, TallyKind.OUT_OF_ORDER, ~np.isnan(values) & older[:, None])
         self._newest = max(self._newest, origin.last)
-        self._pieces.append(_Piece(origin, origin.ticks_ns, values))
+        self._stretches.append(Stretch((origin,), origin.ticks_ns, values))
 
     def tally(self, origin: Origin, kind: TallyKind, cells: BoolArray) -> None:
         """Count cells in every open window that their ticks fall in."""
@@ -127,8 +97,9 @@ class Source:
 
     def prune(self, start: int) -> bool:
         """Forget blocks that end before the next window's start; False where nothing is left."""
-        self._pieces = [piece for piece in self._pieces if piece.origin.last >= start]
-        self._tallies = [tally for tally in self._tallies if tally.origin.last >= start]
+        self._stretches = [stretch for stretch in self._stretches if stretch.last >= start]
+        if self._tallies:
+            self._tallies = [tally for tally in self._tallies if tally.origin.last >= start]
         self._last_ticks = {sequence: last for sequence, last in self._last_ticks.items() if last >= start}
         return bool(self._last_ticks)
 
@@ -137,17 +108,22 @@ class Source:
 
         Where blocks share a tick the newest one that carries the metric wins. Metrics come in order of first sight.
         """
-        pieces = [part for piece in self._pieces if (part := piece.between(start, end)) is not None]
-        tallies = [(tally, rows) for tally in self._tallies if _is_some(rows := tally.origin.rows_between(start, end))]
-        origins = [piece.origin for piece in pieces] + [tally.origin for tally, _ in tallies]
-        if not origins:
+        stretches = [cut for stretch in self._stretches if (cut := stretch.between(start, end)) is not None]
+        tallies = [(tally, rows) for tally in self._tallies if is_some(rows := tally.origin.rows_between(start, end))]
+        newest_blocks = [stretch.origins[-1] for stretch in stretches] + [tally.origin for tally, _ in tallies]
+        if not newest_blocks:
             return None
-        newest = max(origins, key=_OFFSET)
-        metrics = _union(origins)
-        ticks_ns, values = _joined(pieces, metrics)
+        newest = max(newest_blocks, key=_OFFSET)
+        metrics = union(newest_blocks)
+        whole = concatenated(stretches)
+        if whole is not None and whole.origins[0].metrics is metrics:
+            ticks_ns, values = whole.ticks_ns, whole.values
+            self._keep(whole, stretches, end)
+        else:
+            ticks_ns, values = merged(stretches, metrics)
         counted = np.zeros((len(TallyKind), len(metrics)), dtype=np.int64)
         for tally, rows in tallies:
-            counted[tally.kind, _columns(tally.origin.metrics, metrics)] += tally.cells[rows].sum(axis=0)
+            counted[tally.kind, columns_among(tally.origin.metrics, metrics)] += tally.cells[rows].sum(axis=0)
         late, out_of_order, not_finite, sentinel, out_of_range = counted
         window = SourceWindow(
             collector=self.collector,
@@ -155,57 +131,24 @@ class Source:
             metrics=metrics,
             ticks_ns=ticks_ns,
             values=values,
-            reboot_rows=_reboot_rows(pieces, ticks_ns),
+            reboot_rows=reboot_rows(stretches, ticks_ns),
             late=late,
             out_of_order=out_of_order,
             not_finite=not_finite,
             sentinel=sentinel,
             out_of_range=out_of_range,
         )
-        return SourceCut(window, newest, min((piece.origin.clock_offset_ns for piece in pieces), default=None))
+        offsets = map(_CLOCK_OFFSET, chain.from_iterable(map(_ORIGINS, stretches)))
+        return SourceCut(window, newest, min(offsets, default=None))
 
-
-def _is_some(rows: slice) -> bool:
-    return bool(rows.start < rows.stop)
-
-
-def _union(origins: Iterable[Origin]) -> tuple[str, ...]:
-    """All metrics in order of first sight; the tuple itself where all are one."""
-    distinct = list({id(origin.metrics): origin.metrics for origin in origins}.values())
-    return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(chain.from_iterable(distinct)))
-
-
-def _columns(some: tuple[str, ...], metrics: tuple[str, ...]) -> IntArray:
-    """Where some metrics stand among all."""
-    if some is metrics:
-        return np.arange(len(metrics))
-    position = {metric: column for column, metric in enumerate(metrics)}
-    return np.array([position[metric] for metric in some], dtype=np.int64)
-
-
-def _joined(pieces: Sequence[_Piece], metrics: tuple[str, ...]) -> tuple[IntArray, FloatArray]:
-    """Ticks (ticks,) and values (ticks, metrics) of all pieces; each metric's values lie together."""
-    if not pieces:
-        return _NO_ROWS, np.empty((0, len(metrics)))
-    ticks_ns = np.concatenate([piece.ticks_ns for piece in pieces])
-    same = all(piece.origin.metrics is metrics for piece in pieces)
-    if same and bool((ticks_ns[1:] > ticks_ns[:-1]).all()):
-        return ticks_ns, np.concatenate([piece.values.T for piece in pieces], axis=1).T
-    distinct = np.unique(ticks_ns)
-    values = np.full((len(metrics), len(distinct)), np.nan).T
-    for piece in pieces:
-        positions = np.searchsorted(distinct, piece.ticks_ns)
-        values[np.ix_(positions, _columns(piece.origin.metrics, metrics))] = piece.values
-    return distinct, values
-
-
-def _reboot_rows(pieces: Sequence[_Piece], ticks_ns: IntArray) -> IntArray:
-    """Rows whose newest block has another boot id than that of the row before."""
-    boot_ids = {piece.origin.boot_id for piece in pieces}
-    if len(boot_ids) <= 1:
-        return _NO_ROWS
-    numbers = {boot_id: number for number, boot_id in enumerate(boot_ids)}
-    boots = np.zeros(len(ticks_ns), dtype=np.int64)
-    for piece in pieces:
-        boots[np.searchsorted(ticks_ns, piece.ticks_ns)] = numbers[piece.origin.boot_id]
-    return np.flatnonzero(np.diff(boots)) + 1
+    def _keep(self, whole: Stretch, parts: Sequence[Stretch], end: int) -> None:
+        """Hold the leading blocks that end within a window as the stretch that they are in it."""
+        count = 0
+        for held, part in zip(self._stretches, parts, strict=False):
+            if held.origins[-1] is not part.origins[-1] or held.last >= end:
+                break
+            count += 1
+        if count > 1:
+            rows = sum(len(part.ticks_ns) for part in parts[:count])
+            blocks = sum(len(part.origins) for part in parts[:count])
+            self._stretches[:count] = [Stretch(whole.origins[:blocks], whole.ticks_ns[:rows], whole.values[:rows])]
