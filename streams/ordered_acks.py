@@ -31,15 +31,20 @@ class OrderedAcks:
         self._held.append(event)
 
     def settle(self, safe_offset: int | None, confirmations: Sequence[Confirmation]) -> None:
-        """Once all confirmations so far are done, acknowledges every held message before `safe_offset`."""
+        """Once all confirmations so far are done, acknowledges every held message before `safe_offset`.
+
+        Safe offsets never go back.
+        """
         if self._closed:
             return
-        if not confirmations and not self._pending:
+        if confirmations:
+            confirmation = confirmations[0] if len(confirmations) == 1 else asyncio.gather(*confirmations)
+            self._pending.append((safe_offset, confirmation))
+            confirmation.add_done_callback(self._advance)
+        elif self._pending:
+            self._pending[-1] = (safe_offset, self._pending[-1][1])
+        else:
             self._acknowledge(safe_offset)
-            return
-        gathered = asyncio.gather(*confirmations)
-        self._pending.append((safe_offset, gathered))
-        gathered.add_done_callback(self._advance)
 
     def close(self) -> None:
         """The partition was revoked: nothing of this assignment is acknowledged any more."""

@@ -1,6 +1,7 @@
 """Runs one stage in this process until it is told to stop."""
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -53,6 +54,8 @@ def run_stage(stage: str, settings: WorkerSettings, kafka: KafkaSettings, topics
     wait_for_topics(kafka, ALL_TOPICS, topics.prefix, partitions, _announce)
     app = make_app(stage, kafka, topics, partitions, declare_topics=settings.declare_topics)
     import_module(f"pulsetrain.streams.stages.{stage}").attach(app, kafka, topics, settings)
+    gc.collect()
+    gc.freeze()  # modules and the app live as long as the process; a collection among them takes 50 ms
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     worker = _StageWorker(app, settings.shutdown_seconds, loop)

@@ -92,28 +92,30 @@ def test_a_refused_record_stops_the_worker_and_acknowledges_nothing_more() -> No
     _run(scenario)
 
 
-@given(
-    data=st.data(),
-    messages=st.integers(1, 12),
-)
+@given(data=st.data(), sent=st.lists(st.integers(0, 2), min_size=1, max_size=12))
 def test_in_any_order_of_confirmations_the_acks_are_the_confirmed_safe_prefix(
-    data: st.DataObject, messages: int
+    data: st.DataObject, sent: list[int]
 ) -> None:
     async def scenario(loop: asyncio.AbstractEventLoop) -> None:
         acked: list[int] = []
         acks = OrderedAcks(_unexpected)
-        confirmations = [loop.create_future() for _ in range(messages)]
-        safe: list[int] = []
-        for offset, confirmation in enumerate(confirmations):
-            safe.append(data.draw(st.integers(safe[-1] if safe else 0, offset + 1)))
+        confirmations: list[list[asyncio.Future[Any]]] = [[loop.create_future() for _ in range(n)] for n in sent]
+        safe = [0]
+
+        def expected() -> list[int]:
+            settled = 0
+            while settled < len(safe) - 1 and all(one.done() for one in confirmations[settled]):
+                settled += 1
+            return list(range(safe[settled]))
+
+        for offset, several in enumerate(confirmations):
+            safe.append(data.draw(st.integers(safe[-1], offset + 1)))
             acks.hold(_Event(offset, acked))  # type: ignore[arg-type]
-            acks.settle(safe[-1], [confirmation])
-        done: set[int] = set()
-        for index in data.draw(st.permutations(range(messages))):
-            confirmations[index].set_result(None)
-            done.add(index)
+            acks.settle(safe[-1], several)
+            assert acked == expected()
+        for confirmation in data.draw(st.permutations([one for several in confirmations for one in several])):
+            confirmation.set_result(None)
             await _let_callbacks_run()
-            prefix = next((i for i in range(messages) if i not in done), messages)
-            assert acked == list(range(safe[prefix - 1] if prefix else 0))
+            assert acked == expected()
 
     _run(scenario)
