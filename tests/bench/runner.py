@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bench.figures import BenchError, Figure
 from tests.bench.report import write_json
 
-NAMES = ("kernels", "scoring", "worker", "agent")
+NAMES = ("kernels", "efficient", "scoring", "worker", "agent")
 """Each is a module here with its FIGURES and a `run()` that measures them."""
 
 

@@ -140,9 +140,11 @@ CALCULATORS: Final[Mapping[str, Calculator]] = {
         _agg_autocorrelation, {"f_agg": one_of(*_AGGREGATES), "maxlag": integers(1, 10_000)}
     ),
     "partial_autocorrelation": Calculator(
-        doubtful_to_tsfresh("partial_autocorrelation", _partial_autocorrelation), {"lag": _LAG}
+        doubtful_to_tsfresh("partial_autocorrelation", _partial_autocorrelation), {"lag": _LAG}, asks_tsfresh=True
     ),
     "ar_coefficient": Calculator(
-        doubtful_to_tsfresh("ar_coefficient", _ar_coefficient), {"coeff": _LAG, "k": integers(1, _MOST_LAGS)}
+        doubtful_to_tsfresh("ar_coefficient", _ar_coefficient),
+        {"coeff": _LAG, "k": integers(1, _MOST_LAGS)},
+        asks_tsfresh=True,
     ),
 }

@@ -26,6 +26,8 @@ class Calculator:
     parameters: Mapping[str, Domain] = field(default_factory=dict)
     named: Callable[[ParameterSet], ParameterSet] = dict
     """The parameters as tsfresh writes them into the column's name."""
+    asks_tsfresh: bool = False
+    """Whether tsfresh serves series for which rounding decides."""
 
     def covers(self, parameters: ParameterSet) -> bool:
         """Whether it computes the features of exactly these parameters."""

@@ -133,8 +133,11 @@ CALCULATORS: Final[Mapping[str, Calculator]] = {
     "friedrich_coefficients": Calculator(
         doubtful_to_tsfresh("friedrich_coefficients", _friedrich_coefficients),
         {"m": _DEGREE, "r": _BINS, "coeff": integers(0, 1_000)},
+        asks_tsfresh=True,
     ),
     "max_langevin_fixed_point": Calculator(
-        doubtful_to_tsfresh("max_langevin_fixed_point", _max_langevin_fixed_point), {"m": _DEGREE, "r": _BINS}
+        doubtful_to_tsfresh("max_langevin_fixed_point", _max_langevin_fixed_point),
+        {"m": _DEGREE, "r": _BINS},
+        asks_tsfresh=True,
     ),
 }

@@ -76,5 +76,6 @@ CALCULATORS: Final[Mapping[str, Calculator]] = {
         doubtful_to_tsfresh("augmented_dickey_fuller", _augmented_dickey_fuller),
         {"attr": one_of(*_ATTRIBUTES), "autolag": one_of("AIC")},
         lambda parameters: {"autolag": "AIC", **parameters},
+        asks_tsfresh=True,
     ),
 }

@@ -59,4 +59,5 @@ def test_an_unknown_bench_is_a_sentence_and_exit_code_2(capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as stopped:
         main(["kernel"])
     assert stopped.value.code == 2
-    assert "there is no bench 'kernel': choose from kernels, scoring, worker, agent" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is no bench 'kernel': choose from kernels, efficient, scoring, worker, agent" in said

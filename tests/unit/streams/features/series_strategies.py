@@ -41,6 +41,32 @@ def _series(length: int) -> st.SearchStrategy[FloatArray]:
     return st.one_of(_constant(length), _ramp(length), _offset_noise(length), _integers(length), _anything(length))
 
 
+def telling_windows(n_samples: int) -> dict[str, FloatArray]:
+    """Windows such as telemetry has, by name, always the same: shape (samples,) each."""
+    random = np.random.default_rng(6)
+    noise = random.normal(size=n_samples)
+    tick = np.arange(n_samples)
+    return {
+        "noise": noise,
+        "walk": 50 + np.cumsum(noise),
+        "bytes": (6e10 + 1e6 * np.cumsum(noise)).round(),
+        "offset": 1e9 + noise,
+        "far offset": 1e12 + noise,
+        "small": 1e-9 * noise,
+        "whole numbers": random.integers(0, 5, size=n_samples).astype(np.float64),
+        "two levels": random.choice([0.1, 0.7], size=n_samples),
+        "half and half": np.where(tick < n_samples // 2, 0.1, 0.7),
+        "share": np.clip(random.normal(0.9, 0.1, size=n_samples), 0, 1),
+        "cents": random.integers(0, 10_000, size=n_samples) / 100,
+        "sine": np.sin(0.2 * tick),
+        "ramp": 0.1 * tick,
+        "spike": np.where(tick == n_samples // 2, 5.0, 1.0),
+        "steps": np.floor(tick / 50),
+        "constant": np.full(n_samples, 0.1),
+        "zeros": np.zeros(n_samples),
+    }
+
+
 def batches(max_series: int = 4) -> st.SearchStrategy[FloatArray]:
     """Draw values of shape (series, samples): 1 to `max_series` finite series of one length from 1 to 64."""
     return _LENGTHS.flatmap(lambda length: st.lists(_series(length), min_size=1, max_size=max_series)).map(np.stack)

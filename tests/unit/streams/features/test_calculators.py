@@ -13,7 +13,7 @@ from pulsetrain.streams.features import FcParameters, FeatureSet, extract
 from pulsetrain.streams.features.calculators import CALCULATOR_FAMILIES, find_calculator
 from pulsetrain.streams.features.kernels import KERNELS
 from tests.unit.streams.features.rounding import allowed_difference
-from tests.unit.streams.features.series_strategies import batches
+from tests.unit.streams.features.series_strategies import batches, telling_windows
 from tests.unit.streams.features.tsfresh_oracle import comprehensive_parameters, tsfresh_suffix, tsfresh_values
 
 EFFICIENT = FeatureSet.from_fc_parameters("EfficientFCParameters")
@@ -54,26 +54,7 @@ def test_a_calculator_equals_that_of_tsfresh_at_every_short_length(calculator: s
 
 @pytest.mark.parametrize("calculator", CALCULATOR_FAMILIES)
 def test_a_calculator_equals_that_of_tsfresh_on_a_window_of_300_samples(calculator: str) -> None:
-    random = np.random.default_rng(6)
-    noise = random.normal(size=300)
-    tick = np.arange(300)
-    series = {
-        "walk": 50 + np.cumsum(noise),
-        "bytes": (6e10 + 1e6 * np.cumsum(noise)).round(),
-        "offset": 1e9 + noise,
-        "far offset": 1e12 + noise,
-        "whole numbers": random.integers(0, 5, size=300).astype(np.float64),
-        "two levels": random.choice([0.1, 0.7], size=300),
-        "two levels, half of each": np.repeat([0.1, 0.7], 150),
-        "share": np.clip(random.normal(0.9, 0.1, size=300), 0, 1),
-        "cents": random.integers(0, 10_000, size=300) / 100,
-        "sine": np.sin(0.2 * tick),
-        "ramp": 0.1 * tick,
-        "spike": np.where(tick == 150, 5.0, 1.0),
-        "steps": np.floor(tick / 50),
-        "constant": np.full(300, 0.1),
-    }
-    assert_equals_tsfresh(calculator, np.stack(list(series.values())))
+    assert_equals_tsfresh(calculator, np.stack(list(telling_windows(300).values())))
 
 
 @pytest.mark.parametrize("calculator", CALCULATOR_FAMILIES)
