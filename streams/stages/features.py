@@ -34,6 +34,7 @@ from pulsetrain.streams.windows import ClosedWindow, Step, WindowEngine
 STAGE = "features"
 
 _MILLISECOND_NS = 1_000_000
+_COUNTS = ("received", "used", "late", "duplicate", "invalid", "quarantined", "dead_lettered")
 _SHOWN_NAMES = 10
 _END_OFFSET_SECONDS = 5.0
 _RECALL_RETRY_SECONDS = 2.0
@@ -69,7 +70,7 @@ class FeaturesStage:
         self._outbox = Outbox(app, topics, STAGE)
         self._partitions: dict[TP, _Partition] = {}
         self._assignments = 0
-        self._past_counts = dict.fromkeys(("received", "used", "late", "duplicate", "invalid", "quarantined"), 0)
+        self._past_counts = dict.fromkeys(_COUNTS, 0)
         self._dead_lettered = 0
         self._windows_sent = 0
         self._unknown_metrics: frozenset[str] = frozenset()
@@ -125,6 +126,7 @@ class FeaturesStage:
             self._count(counts, partition.engine)
         engines = [partition.engine for partition in self._partitions.values()]
         nodes = sum(engine.nodes for engine in engines)
+        state_bytes = [size for engine in engines for size in engine.state_bytes.values()]
         await self._outbox.status(
             StatusEvent.HEARTBEAT,
             Severity.INFO,
@@ -135,6 +137,9 @@ class FeaturesStage:
                 "windows": self._windows_sent,
                 "windows_open": sum(engine.windows_open for engine in engines),
                 "nodes": nodes,
+                "remembered_nodes": sum(engine.remembered_nodes for engine in engines),
+                "state_bytes": sum(state_bytes),
+                "state_bytes_of_largest_node": max(state_bytes, default=0),
                 "held_blocks": sum(partition.acks.held for partition in self._partitions.values()),
                 "unknown_metrics": len(self._unknown_metrics),
             },
@@ -173,6 +178,7 @@ class FeaturesStage:
                 confirmations.append(await self._outbox.dead_letter(message, str(error)))
                 self._dead_lettered += 1
                 step = partition.engine.skip(message.offset)
+            event.value = message.value = None  # what is held until it is safe must not hold its bytes, too
             partition.next_offset = message.offset + 1
             await self._emit(partition, step, confirmations)
 
@@ -190,7 +196,9 @@ class FeaturesStage:
                 confirmations.append(await self._outbox.send(self._topics.features, key=key, value=window))
                 self._windows_sent += 1
         confirmations += [
-            await self._outbox.status(report.event, report.severity, report.message, details={"node": report.node})
+            await self._outbox.status(
+                report.event, report.severity, report.message, details={"node": report.node, **report.details}
+            )
             for report in step.events
         ]
         partition.acks.settle(step.safe_offset, confirmations)
