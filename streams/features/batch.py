@@ -1,14 +1,15 @@
 """Series of equal length, and the intermediate results that several features of them share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.compiled.summary import Summary, summarise
-from pulsetrain.streams.features.ranks import Ranks
+from pulsetrain.streams.features.compiled.summary import summarise
+from pulsetrain.streams.features.ranks import KnownRanks, find_samples
+from pulsetrain.streams.features.workspace import Workspace
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -20,36 +21,33 @@ def row_dot(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class Batch:
-    """Series of equal length; what nearly all features need is computed at once, the rest on first use and kept.
+    """Series of equal length; what nearly all features need is computed at once, the rest on first use and kept."""
 
-    Every array of full size lies in memory that the caller lends: touching pages fresh from the kernel would
-    cost as much as the arithmetic.
-    """
+    def __init__(self, values: FloatArray, workspace: Workspace, known_ranks: KnownRanks) -> None:
+        """Take C-contiguous values (series, samples), at least one sample, a workspace of their shape and known ranks.
 
-    ARRAYS = 4
-    """How many arrays of the values' shape a batch needs: three that it keeps, and `temporary`."""
-
-    def __init__(self, values: FloatArray, memory: Sequence[FloatArray]) -> None:
-        """Take C-contiguous values (series, samples), at least one sample, and memory to overwrite.
-
-        The memory is `ARRAYS` arrays like the values; no result may be used once it is lent again. A kernel
-        may overwrite `temporary` and must have done with it when it returns.
+        A kernel may overwrite `temporary`, an array like the values, and must have done with it when it returns.
         """
+        self._workspace = workspace
+        self._known_ranks = known_ranks
+        self._found_at: Mapping[int, int] = {}
+        self._found: FloatArray = values[:0]
         self.values = values
-        self.n_series: int = values.shape[0]
-        self.n_samples: int = values.shape[1]
-        self.centred: FloatArray
-        """(series, samples), values less their series' mean."""
-        self.centred, self._sorted, self._differences, self.temporary = memory
+        self.n_series: int
+        self.n_samples: int
+        self.n_series, self.n_samples = values.shape
+        self.temporary = workspace.temporary
         self.mean: FloatArray = np.add.reduce(values, axis=-1) / self.n_samples
         """(series,), numpy's pairwise mean bit for bit.
 
         tsfresh centres by that number; at an offset of 1e9 and more any other summation gives other
         variances, autocorrelations and slopes.
         """
-        self.is_finite: BoolArray = np.empty(self.n_series, np.bool_)
+        self.centred = workspace.centred
+        """(series, samples), values less their series' mean."""
+        self.is_finite = workspace.is_finite
         """(series,): no sample is missing or infinite."""
-        self.summary = Summary.empty(self.n_series)
+        self.summary = workspace.summary
         summarise(values, self.mean, self.centred, self.is_finite, self.summary)
 
     @property
@@ -62,17 +60,21 @@ class Batch:
         """(series,): all samples are the same number."""
         return np.equal(self.summary.minimum, self.summary.maximum)
 
-    @cached_property
-    def ranks(self) -> Ranks:
-        """Finds samples by their rank; NaN for a series that is not finite."""
-        return Ranks(self.values, self.summary.minimum, self.summary.maximum)
+    def order_statistic(self, rank: int) -> FloatArray:
+        """(series,): the sample at a rank, counted from 0; NaN for a series that is not finite."""
+        if rank not in self._found_at:
+            self._found_at, ranks = self._known_ranks.including(rank)
+            self._found = find_samples(ranks, self.values, self.summary.minimum, self.summary.maximum)
+        samples: FloatArray = self._found[self._found_at[rank]]
+        return samples
 
     @cached_property
     def sorted(self) -> FloatArray:
         """(series, samples), ascending."""
-        self._sorted[:] = self.values
-        self._sorted.sort(axis=-1)
-        return self._sorted
+        ascending = self._workspace.sorted
+        ascending[:] = self.values
+        ascending.sort(axis=-1)
+        return ascending
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -80,6 +82,7 @@ class Batch:
 
         One pass over all samples, across the seams between series, is several times as fast as one a series.
         """
+        differences = self._workspace.differences
         flat = self.values.reshape(-1)
-        np.subtract(flat[1:], flat[:-1], out=self._differences.reshape(-1)[:-1])
-        return self._differences
+        np.subtract(flat[1:], flat[:-1], out=differences.reshape(-1)[:-1])
+        return differences

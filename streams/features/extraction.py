@@ -1,6 +1,6 @@
 """From series to features."""
 
-import threading
+from functools import lru_cache
 
 import numpy as np
 
@@ -8,26 +8,13 @@ from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.errors import FeatureError
 from pulsetrain.streams.features.feature_set import FeatureSet
+from pulsetrain.streams.features.ranks import KnownRanks
+from pulsetrain.streams.features.workspace import Workspaces
 
 SAMPLES_PER_BATCH = 65_536
-"""A batch's working memory then stays at 2.6 MB, near the size of a core's own cache."""
+"""A batch's workspace then stays at 2.1 MB, near the size of a core's own cache."""
 
-
-class _Memory(threading.local):
-    """Working memory that a thread keeps from call to call."""
-
-    def __init__(self) -> None:
-        self._values: FloatArray = np.empty(0)
-
-    def lend(self, count: int, like: FloatArray) -> list[FloatArray]:
-        """Lend arrays of the shape of another, with any content, to be used until the next call."""
-        size = count * like.size
-        if self._values.size < size:
-            self._values = np.empty(size)
-        return list(self._values[:size].reshape(count, *like.shape))
-
-
-_memory = _Memory()
+_workspaces = Workspaces()
 
 
 def extract(values: FloatArray, feature_set: FeatureSet) -> FloatArray:
@@ -40,26 +27,30 @@ def extract(values: FloatArray, feature_set: FeatureSet) -> FloatArray:
     Raises FeatureError if the values have another number of dimensions.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
-    if not values.flags.carray:  # compiled code takes aligned arrays that can be written
-        values = values.copy()
     if values.ndim != 2:
         raise FeatureError(f"values have the shape (series, samples), not {values.shape}; reshape them first")
+    if not values.flags.carray:  # compiled code takes aligned arrays that can be written
+        values = values.copy()
     n_series, n_samples = values.shape
-    features = np.full((n_series, len(feature_set.suffixes)), np.nan)
-    if n_samples:
-        series_per_batch = max(1, SAMPLES_PER_BATCH // n_samples)
-        for start in range(0, n_series, series_per_batch):
-            part = slice(start, start + series_per_batch)
-            _extract_batch(values[part], feature_set, out=features[part])
+    if not n_samples:
+        return np.full((n_series, len(feature_set.suffixes)), np.nan)
+    features = np.empty((n_series, len(feature_set.suffixes)))
+    series_per_batch = max(1, SAMPLES_PER_BATCH // n_samples)
+    for start in range(0, n_series, series_per_batch):
+        part = slice(start, start + series_per_batch)
+        _extract_batch(values[part], feature_set, out=features[part])
     return features
 
 
+@lru_cache(maxsize=256)
+def _known_ranks(suffixes: tuple[str, ...], n_samples: int) -> KnownRanks:
+    return KnownRanks()
+
+
 def _extract_batch(values: FloatArray, feature_set: FeatureSet, out: FloatArray) -> None:
-    batch = Batch(values, _memory.lend(Batch.ARRAYS, like=values))
-    column = 0
+    known_ranks = _known_ranks(feature_set.suffixes, values.shape[1])
+    batch = Batch(values, _workspaces.lend(values.shape), known_ranks)
     with np.errstate(all="ignore"):  # a constant series divides by zero: the NaN is the answer
-        for step in feature_set.plan:
-            width = len(step.suffixes)
-            out[:, column : column + width] = step.compute(batch)
-            column += width
-    out[~batch.is_finite] = np.nan
+        np.concatenate([step.compute(batch) for step in feature_set.plan], axis=1, out=out)
+    if not batch.is_finite.all():
+        out[~batch.is_finite] = np.nan

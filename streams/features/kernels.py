@@ -95,8 +95,10 @@ def maximum(batch: Batch) -> FloatArray:
 
 def median(batch: Batch) -> FloatArray:
     """Middle sample, or the mean of the two in the middle."""
-    lower, upper = batch.ranks.pair((batch.n_samples - 1) // 2)
-    return lower if batch.n_samples % 2 else (lower + upper) / 2
+    upper = batch.order_statistic(batch.n_samples // 2)
+    if batch.n_samples % 2:
+        return upper
+    return (batch.order_statistic(batch.n_samples // 2 - 1) + upper) / 2
 
 
 def quantile(batch: Batch, q: float) -> FloatArray:
@@ -107,7 +109,8 @@ def quantile(batch: Batch, q: float) -> FloatArray:
     position = q * (batch.n_samples - 1)
     rank = int(position)
     fraction = position - rank
-    lower, upper = batch.ranks.pair(rank)
+    lower = batch.order_statistic(rank)
+    upper = batch.order_statistic(min(rank + 1, batch.n_samples - 1))
     if fraction < 0.5:
         return lower + (upper - lower) * fraction
     return upper - (upper - lower) * (1 - fraction)

@@ -1,31 +1,41 @@
 """Samples of many series by their rank."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.compiled.order_statistics import Buckets, neighbours, share_out
+from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.streams.features.compiled.order_statistics import order_statistics
 
 
-class Ranks:
-    """Finds samples by rank: in buckets, and in sorted copies of the series whose samples crowd into few of them."""
+class KnownRanks:
+    """The ranks that the kernels of a feature set have asked for so far.
 
-    def __init__(self, values: FloatArray, minimum: FloatArray, maximum: FloatArray) -> None:
-        """Take C-contiguous values (series, samples) and their extremes (series,), NaN if they are not finite."""
-        self._series = values, minimum, maximum
-        self._buckets = Buckets.empty(*values.shape)
-        is_crowded = np.empty(len(values), np.bool_)
-        share_out(*self._series, *self._buckets, is_crowded)
-        self._crowded = is_crowded.nonzero()[0]
-        self._sorted = np.sort(values[self._crowded], axis=-1) if self._crowded.size else values[:0]
+    All known ones together cost one pass over the samples, so that they are found together from the second batch on.
+    """
 
-    def pair(self, rank: int) -> tuple[FloatArray, FloatArray]:
-        """Find the samples at a rank, counted from 0, and at the next, (series,) each; the last is its own next.
+    def __init__(self) -> None:
+        """Know none."""
+        self._known: tuple[Mapping[int, int], IntArray] = ({}, np.empty(0, np.int64))
 
-        NaN for a series that is not finite.
-        """
-        found = np.empty((2, len(self._series[0])))
-        neighbours(*self._series, *self._buckets, rank, found)
-        if self._crowded.size:
-            last = self._sorted.shape[1] - 1
-            found[:, self._crowded] = self._sorted[:, [rank, min(rank + 1, last)]].T
-        return found[0], found[1]
+    def including(self, rank: int) -> tuple[Mapping[int, int], IntArray]:
+        """Learn a rank, and give all known ones in ascending order, after the position of each in that order."""
+        positions, ascending = self._known
+        if rank not in positions:
+            ascending = np.union1d(ascending, np.array([rank]))
+            positions = {known: position for position, known in enumerate(ascending.tolist())}
+            self._known = positions, ascending  # replaced as one, never changed: threads share it
+        return positions, ascending
+
+
+def find_samples(ranks: IntArray, values: FloatArray, minimum: FloatArray, maximum: FloatArray) -> FloatArray:
+    """Find each series' samples at some ranks, (ranks, series); NaN for a series that is not finite.
+
+    Takes ascending ranks, counted from 0, C-contiguous values (series, samples) and their extremes (series,), NaN for
+    a series that is not finite.
+    """
+    found = np.empty((ranks.size, len(values)))
+    is_crowded = np.empty(len(values), np.bool_)
+    if order_statistics(values, minimum, maximum, ranks, found, is_crowded):
+        found[:, is_crowded] = np.sort(values[is_crowded], axis=-1)[:, ranks].T
+    return found

@@ -1,54 +1,31 @@
-"""Order statistics without a sort: samples are shared out to buckets, and only the buckets that matter are sorted.
+"""Order statistics without a sort of all samples: they are counted in buckets, and those of a few buckets are sorted.
 
-A bucket is a range of values, all of one width. Its few samples are found in a time linear in their number, so that
-some ranks of a series cost a fraction of sorting it, on any processor.
+A bucket is a range of values, all of one width. Counting takes two fast passes, so that some ranks of a series cost a
+fraction of sorting it, on any processor.
 """
-
-from typing import NamedTuple
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.streams.features.compiled.jit import compiled, part
 
-_Counts = npt.NDArray[np.int32]
 _Indices = npt.NDArray[np.uint32]
 """Unsigned: none can count from the end, so that compiled code need not look."""
 
-_CROWD = 64
+_Counts = npt.NDArray[np.int32]
+_Flags = npt.NDArray[np.uint8]
+
+_MANY = 32
+"""More samples than that are sorted only if they are not the same few numbers."""
+_CROWD = 128
 """More samples than that are not sorted by insertion."""
 
 
-class Buckets(NamedTuple):
-    """Which samples lie in which bucket, as chains from sample to sample."""
-
-    below: _Counts
-    """(series, buckets + 1), how many samples lie in lower buckets."""
-    newest: _Indices
-    """(series, buckets), index of a bucket's last sample; without meaning where it is empty."""
-    older: _Indices
-    """(series, samples), index of the sample of the same bucket that came before."""
-
-    @classmethod
-    def empty(cls, n_series: int, n_samples: int) -> "Buckets":
-        """Make room for so many series; there will be two to four samples to a bucket."""
-        n_buckets = 1 << max(3, (n_samples // 4).bit_length())
-        return cls(
-            np.empty((n_series, n_buckets + 1), np.int32),
-            np.empty((n_series, n_buckets), np.uint32),
-            np.empty((n_series, n_samples), np.uint32),
-        )
-
-
-_SERIES = (numba.float64[:, ::1], numba.float64[::1], numba.float64[::1])
-_BUCKETS = (numba.int32[:, ::1], numba.uint32[:, ::1], numba.uint32[:, ::1])
-
-
 @part()
-def _find_buckets(samples: FloatArray, low: float, high: float, n_buckets: int, buckets: _Indices) -> None:
-    """Number each sample's bucket; all get the first one if their width is no ordinary number."""
+def _number_buckets(samples: FloatArray, low: float, high: float, n_buckets: int, buckets: _Indices) -> None:
+    """Give each sample the number of its bucket; all get the first one if their width is no ordinary number."""
     buckets_per_unit = (n_buckets - 1) / (high - low)
     if 0 < buckets_per_unit < np.inf:
         for i in range(samples.size):
@@ -58,108 +35,124 @@ def _find_buckets(samples: FloatArray, low: float, high: float, n_buckets: int, 
 
 
 @part()
-def _chain(buckets: _Indices, below: _Counts, newest: _Indices, older: _Indices) -> int:
-    """Fill in the chains of one series; gives the number of samples in the fullest bucket."""
-    below[:] = 0
+def _count(buckets: _Indices, counts: _Counts) -> None:
+    """Count the samples of each bucket."""
+    counts[:] = 0
     for i in range(buckets.size):
-        bucket = buckets[i]
-        older[i] = newest[bucket]
-        newest[bucket] = i
-        below[bucket] += 1
-    most = below[0]
-    for b in range(below.size):
-        most = max(most, below[b])
-    total = 0
-    for b in range(below.size):
-        count = below[b]
-        below[b] = total
-        total += count
-    return int(most)
+        counts[buckets[i]] += 1
 
 
 @part()
-def _has_one_value_a_bucket(samples: FloatArray, buckets: _Indices, newest: _Indices) -> bool:
-    differing = 0
+def _choose(ranks: IntArray, counts: _Counts, is_chosen: _Flags, chosen: IntArray, places: IntArray) -> int:
+    """Choose the buckets that hold the ranks; gives the number of samples in them.
+
+    Fills in which buckets are chosen (buckets,), 1 or 0, and for each rank its bucket and its place among the sorted
+    samples of the chosen buckets.
+    """
+    is_chosen[:] = 0
+    n_below = n_chosen = k = 0
+    rank = ranks[0]
+    for bucket in range(counts.size):
+        n_below += counts[bucket]
+        if rank < n_below:
+            is_chosen[bucket] = 1
+            n_chosen += counts[bucket]
+            while rank < n_below:
+                chosen[k] = bucket
+                places[k] = n_chosen - (n_below - rank)
+                k += 1
+                if k == ranks.size:
+                    return int(n_chosen)
+                rank = ranks[k]
+    return int(n_chosen)
+
+
+@part()
+def _take_equal(samples: FloatArray, buckets: _Indices, is_chosen: _Flags, sample_of: FloatArray) -> bool:
+    """Take a sample of each bucket, and say whether it is the only number in each chosen one."""
     for i in range(samples.size):
-        differing += samples[i] != samples[newest[buckets[i]]]
-    return differing == 0
+        sample_of[buckets[i]] = samples[i]
+    n_others = 0
+    for i in range(samples.size):
+        n_others += is_chosen[buckets[i]] * (samples[i] != sample_of[buckets[i]])
+    return n_others == 0
 
 
 @part()
-def _bucket_of(rank: int, below: _Counts) -> int:
-    """The bucket that holds a rank."""
-    bucket = np.int32(-1)
-    for b in range(below.size):
-        bucket = np.int32(bucket + np.int32(below[b] <= rank))
-    return int(bucket)
+def _collect(samples: FloatArray, buckets: _Indices, is_chosen: _Flags, collected: FloatArray) -> None:
+    """Copy the samples of the chosen buckets to a place that has room for one more."""
+    n_collected = 0
+    for i in range(samples.size):
+        collected[n_collected] = samples[i]
+        n_collected += is_chosen[buckets[i]]
 
 
 @part()
-def _collect_sorted(samples: FloatArray, count: int, newest: int, older: _Indices, collected: FloatArray) -> None:
-    """Copy the samples of a chain, each to its place by insertion."""
-    i = newest
-    for n in range(count):
+def _insertion_sort(samples: FloatArray) -> None:
+    for i in range(1, samples.size):
         sample = samples[i]
-        i = older[i]
-        k = n
-        while k > 0 and collected[k - 1] > sample:
-            collected[k] = collected[k - 1]
+        k = i
+        while k > 0 and samples[k - 1] > sample:
+            samples[k] = samples[k - 1]
             k -= 1
-        collected[k] = sample
+        samples[k] = sample
 
 
-@compiled(numba.void(*_SERIES, *_BUCKETS, numba.boolean[::1]))
-def share_out(
+@compiled(
+    numba.int64(
+        numba.float64[:, ::1],
+        numba.float64[::1],
+        numba.float64[::1],
+        numba.int64[::1],
+        numba.float64[:, ::1],
+        numba.boolean[::1],
+    )
+)
+def order_statistics(
     values: FloatArray,
     minimum: FloatArray,
     maximum: FloatArray,
-    below: _Counts,
-    newest: _Indices,
-    older: _Indices,
+    ranks: IntArray,
+    found: FloatArray,
     is_crowded: npt.NDArray[np.bool_],
-) -> None:
-    """Fill in the buckets of values (series, samples) from their extremes (series,).
+) -> int:
+    """Find the samples at some ranks in each series; gives the number of crowded series, where they are not found.
 
-    A series is crowded if many different samples of it share a bucket, as beside a single one that is far off. A
-    series without a minimum below its maximum is passed over and not crowded.
+    A series is crowded if too many different samples share the buckets of the ranks, as beside one that is far off.
+
+    Args:
+        values: (series, samples).
+        minimum: (series,), like `maximum`; a series without a minimum below its maximum gets its minimum.
+        ranks: counted from 0, ascending.
+        found: filled in, (ranks, series).
+        is_crowded: filled in, (series,).
     """
-    buckets = np.empty(values.shape[1], np.uint32)
+    n_samples = values.shape[1]
+    n_buckets = 8
+    while 4 * n_buckets < n_samples + n_samples // 2:
+        n_buckets *= 2
+    buckets = np.empty(n_samples, np.uint32)
+    counts, is_chosen = np.empty(n_buckets, np.int32), np.empty(n_buckets, np.uint8)
+    chosen, places = np.empty(ranks.size, np.int64), np.empty(ranks.size, np.int64)
+    sample_of, collected = np.empty(n_buckets), np.empty(_CROWD + 1)
+    n_crowded = 0
     for s in range(values.shape[0]):
         is_crowded[s] = False
-        if minimum[s] < maximum[s]:
-            _find_buckets(values[s], minimum[s], maximum[s], newest.shape[1], buckets)
-            if _chain(buckets, below[s], newest[s], older[s]) > _CROWD:
-                is_crowded[s] = not _has_one_value_a_bucket(values[s], buckets, newest[s])
-
-
-@compiled(numba.void(*_SERIES, *_BUCKETS, numba.int64, numba.float64[:, ::1]))
-def neighbours(
-    values: FloatArray,
-    minimum: FloatArray,
-    maximum: FloatArray,
-    below: _Counts,
-    newest: _Indices,
-    older: _Indices,
-    rank: int,
-    found: FloatArray,
-) -> None:
-    """Find the samples at `rank`, counted from 0, and at the next one; the last sample is its own next.
-
-    Takes what `share_out` took and filled in; fills in `found` (2, series). A series without a minimum below its
-    maximum gets its minimum, a crowded one what is not to be used.
-    """
-    last = values.shape[1] - 1
-    room = np.empty(_CROWD)
-    for s in range(values.shape[0]):
         if not minimum[s] < maximum[s]:
-            found[0, s] = found[1, s] = minimum[s]
+            found[:, s] = minimum[s]
             continue
-        start = end = 0
-        for k in range(2):
-            wanted = min(rank + k, last)
-            if wanted >= end:
-                bucket = _bucket_of(wanted, below[s])
-                start, end = below[s, bucket], below[s, bucket + 1]
-                if end - start <= _CROWD:
-                    _collect_sorted(values[s], end - start, newest[s, bucket], older[s], room)
-            found[k, s] = room[wanted - start] if end - start <= _CROWD else values[s, newest[s, bucket]]
+        _number_buckets(values[s], minimum[s], maximum[s], n_buckets, buckets)
+        _count(buckets, counts)
+        n_chosen = _choose(ranks, counts, is_chosen, chosen, places)
+        if n_chosen > _MANY and _take_equal(values[s], buckets, is_chosen, sample_of):
+            for k in range(ranks.size):
+                found[k, s] = sample_of[chosen[k]]
+        elif n_chosen <= _CROWD:
+            _collect(values[s], buckets, is_chosen, collected)
+            _insertion_sort(collected[:n_chosen])
+            for k in range(ranks.size):
+                found[k, s] = collected[places[k]]
+        else:
+            is_crowded[s] = True
+            n_crowded += 1
+    return n_crowded
