@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.streams.align.gaps import gaps
 from pulsetrain.streams.align.rates import NEIGHBOUR_INTERVALS
 
 BoolArray = npt.NDArray[np.bool_]
@@ -119,14 +120,14 @@ def align(
         for rows, columns in _alike(~np.isnan(values), holds):
             samples = _Samples(
                 ticks_ns[rows],
-                values[np.ix_(rows, columns)],
+                values.T[columns][:, rows] if len(rows) < len(values) else values.T[columns],
                 nearest[rows],
                 distance[rows],
                 is_on_grid[rows],
                 distance[rows] > tolerance_ns,
             )
             placed, measured[columns], resampled[columns] = _place(samples, grid, bool(holds[columns[0]]))
-            aligned[:, columns] = placed
+            aligned.T[columns] = placed
     aligned, filled = _fill(aligned, fill_limit_intervals, holds)
     return Gridded(aligned, measured, resampled, filled)
 
@@ -144,7 +145,7 @@ def _measured_only(values: FloatArray, is_on_grid: BoolArray) -> Gridded:
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """Samples of metrics that all have a value at each tick: values (ticks, metrics), all else (ticks,)."""
+    """Samples of metrics that all have a value at each tick: values (metrics, ticks), all else (ticks,)."""
 
     ticks_ns: IntArray
     values: FloatArray
@@ -158,6 +159,9 @@ def _alike(present: BoolArray, holds: BoolArray) -> list[tuple[IntArray, IntArra
     """Metrics of one kind with values at the same ticks: the rows of these ticks, the columns of the metrics."""
     if not present.size:
         return []
+    if present.all():
+        rows = np.arange(len(present))
+        return [(rows, columns) for columns in (np.flatnonzero(~holds), np.flatnonzero(holds)) if len(columns)]
     bits = np.packbits(np.vstack((present, holds)), axis=0)
     patterns, group = np.unique(bits, axis=1, return_inverse=True)
     several = [np.flatnonzero(group.ravel() == index) for index in range(patterns.shape[1])]
@@ -165,10 +169,10 @@ def _alike(present: BoolArray, holds: BoolArray) -> list[tuple[IntArray, IntArra
 
 
 def _place(samples: _Samples, grid: Grid, holds: bool) -> tuple[FloatArray, int, int]:
-    """Values at the grid points (points, metrics), how many of these were measured, how many resampled."""
+    """Values at the grid points (metrics, points), how many of these were measured, how many resampled."""
     taken, points = _one_sample_per_point(samples)
-    placed = np.full((grid.points, samples.values.shape[1]), np.nan)
-    placed[points] = samples.values[taken]
+    placed = np.full((len(samples.values), grid.points), np.nan)
+    placed[:, points] = samples.values[:, taken]
     unknown = np.setdiff1d(np.arange(grid.points), points)
     times = grid.first_ns + unknown * grid.interval_ns
     after = np.searchsorted(samples.ticks_ns, times)
@@ -181,10 +185,11 @@ def _place(samples: _Samples, grid: Grid, holds: bool) -> tuple[FloatArray, int,
     is_near |= has_after & samples.is_off_grid[after] & (until < grid.interval_ns)
     chosen = is_near & ((since if holds else since + until) <= NEIGHBOUR_INTERVALS * grid.interval_ns)
     unknown, before, after = unknown[chosen], before[chosen], after[chosen]
-    placed[unknown] = samples.values[before]
+    resampled = samples.values[:, before]
     if not holds:
-        share = (since[chosen] / (since + until)[chosen])[:, None]
-        placed[unknown] += (samples.values[after] - samples.values[before]) * share
+        share = since[chosen] / (since + until)[chosen]
+        resampled += (samples.values[:, after] - resampled) * share
+    placed[:, unknown] = resampled
     return placed, len(points), len(unknown)
 
 
@@ -199,22 +204,19 @@ def _one_sample_per_point(samples: _Samples) -> tuple[IntArray, IntArray]:
 
 def _fill(aligned: FloatArray, fill_limit_intervals: float, holds: BoolArray) -> tuple[FloatArray, IntArray]:
     """Fill gaps of at most the limit from the known points around them; how many points of each metric."""
-    is_missing = np.isnan(aligned)
-    columns = np.flatnonzero(is_missing.any(axis=0) & ~is_missing.all(axis=0))
-    filled = np.zeros(aligned.shape[1], dtype=np.int64)
-    if not len(columns):
-        return aligned, filled
-    some, missing = aligned[:, columns], is_missing[:, columns]
-    n_points = len(some)
-    points = np.arange(n_points)[:, None]
-    before = np.maximum.accumulate(np.where(missing, -1, points), axis=0)
-    after = np.minimum.accumulate(np.where(missing, n_points, points)[::-1], axis=0)[::-1]
-    rows, places = np.nonzero(missing & (after - before - 1 <= fill_limit_intervals))
-    low, high = before[rows, places], after[rows, places]
+    series = aligned.T
+    n_points = series.shape[1]
+    metric, first, after = gaps(np.isnan(series))
+    lengths = after - first
+    fillable = (lengths <= fill_limit_intervals) & (lengths < n_points)
+    metric, first, after, lengths = metric[fillable], first[fillable], after[fillable], lengths[fillable]
+    if not len(lengths):
+        return aligned, np.zeros(len(series), dtype=np.int64)
+    places = np.repeat(metric, lengths)
+    points = np.arange(len(places)) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    low, high = np.repeat(first - 1, lengths), np.repeat(after, lengths)
     low, high = np.where(low < 0, high, low), np.where(high == n_points, low, high)
-    share = np.where(holds[columns][places], 0.0, (rows - low) / np.maximum(high - low, 1))
-    some[rows, places] = some[low, places] + (some[high, places] - some[low, places]) * share
-    aligned = aligned.copy()
-    aligned[:, columns] = some
-    filled[columns] = np.bincount(places, minlength=len(columns))
-    return aligned, filled
+    share = np.where(holds[places], 0.0, (points - low) / np.maximum(high - low, 1))
+    filled = series.copy()
+    filled[places, points] = series[places, low] + (series[places, high] - series[places, low]) * share
+    return filled.T, np.bincount(places, minlength=len(series))

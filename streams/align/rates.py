@@ -8,9 +8,13 @@ before and the reset is lost. A counter that merely went back a little has no ra
 also where a counter has come further than it was before: some begin again at 0 and some do not.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
+from pulsetrain.streams.align.gaps import gaps
 
 NEIGHBOUR_INTERVALS = 2.5
 """Samples further apart than this many intervals are no neighbours: what lies between them is a gap."""
@@ -35,49 +39,66 @@ def rates(
     """
     if len(ticks_ns) < 2:
         return np.empty((0, values.shape[1]))
-    apart_ns = np.diff(ticks_ns)
-    growth = np.diff(values, axis=0)
-    growth /= (apart_ns / _NS)[:, None]
-    with np.errstate(invalid="ignore"):
-        uneven = np.flatnonzero(~(growth.min(axis=0) >= 0))
-    growth[apart_ns > NEIGHBOUR_INTERVALS * interval_ns] = np.nan
     boots = np.zeros(len(ticks_ns), dtype=np.int64)
-    if len(reboot_rows):
-        boots[reboot_rows] = 1
-        boots = np.cumsum(boots)
-        growth[boots[1:] != boots[:-1]] = np.nan
+    boots[reboot_rows] = 1
+    steps = _Steps.of(ticks_ns, values.T, interval_ns, np.cumsum(boots))
+    growth = steps.growth / steps.seconds
+    uneven = np.flatnonzero(~(steps.growth.min(axis=1) >= 0))
+    growth[:, ~steps.are_known] = np.nan
     if len(uneven):
-        growth[:, uneven] = _uneven_rates(ticks_ns, values[:, uneven], interval_ns, wraps_at[uneven], boots)
-    return growth
+        growth[uneven] = _uneven_rates(steps, uneven, values.T[uneven], wraps_at[uneven])
+    return growth.T
 
 
-def _uneven_rates(
-    ticks_ns: IntArray, values: FloatArray, interval_ns: int, wraps_at: FloatArray, boots: IntArray
-) -> FloatArray:
-    """Rates of counters that miss samples or went down, each against the last sample before it that is not missing."""
-    is_known = ~np.isnan(values)
-    rows = np.arange(len(values))[:, None]
-    before = np.maximum.accumulate(np.where(is_known, rows, -1), axis=0)[:-1]
-    is_step = is_known[1:] & (before >= 0)
-    before = np.maximum(before, 0)
-    apart_ns = ticks_ns[1:, None] - ticks_ns[before]
-    is_step &= (apart_ns <= NEIGHBOUR_INTERVALS * interval_ns) & (boots[1:, None] == boots[before])
-    seconds = apart_ns / _NS
-    steps = values[1:] - np.take_along_axis(values, before, axis=0)
-    growth = np.where(is_step & (steps >= 0), steps / seconds, np.nan)
-    went_down = is_step & (steps < 0)
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """From each tick to the next one: growth (metrics, steps), seconds (steps,), and whether these are neighbours."""
+
+    ticks_ns: IntArray
+    boots: IntArray
+    longest_ns: float
+    growth: FloatArray
+    seconds: FloatArray
+    are_known: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, ticks_ns: IntArray, values: FloatArray, interval_ns: int, boots: IntArray) -> "_Steps":
+        longest_ns = NEIGHBOUR_INTERVALS * interval_ns
+        apart_ns = np.diff(ticks_ns)
+        are_known = (apart_ns <= longest_ns) & (boots[1:] == boots[:-1])
+        return cls(ticks_ns, boots, longest_ns, np.diff(values, axis=1), apart_ns / _NS, are_known)
+
+
+def _uneven_rates(steps: _Steps, uneven: IntArray, values: FloatArray, wraps_at: FloatArray) -> FloatArray:
+    """Rates (metrics, steps) of counters that miss samples or went down."""
+    growth = steps.growth[uneven]
+    growth[:, ~steps.are_known] = np.nan
+    seconds = np.broadcast_to(steps.seconds, growth.shape)
+    metric, first, after = gaps(np.isnan(values))
+    is_between = (first > 0) & (after < values.shape[1])
+    metric, before, after = metric[is_between], first[is_between] - 1, after[is_between]
+    apart_ns = steps.ticks_ns[after] - steps.ticks_ns[before]
+    is_step = (apart_ns <= steps.longest_ns) & (steps.boots[after] == steps.boots[before])
+    if is_step.any():
+        metric, before, after, apart_ns = metric[is_step], before[is_step], after[is_step], apart_ns[is_step]
+        growth[metric, after - 1] = values[metric, after] - values[metric, before]
+        seconds = seconds.copy()
+        seconds[metric, after - 1] = apart_ns / _NS
+    went_down = growth < 0
+    growth_per_second = np.where(went_down, np.nan, growth / seconds)
     if went_down.any():
-        nearest = np.fmax(_last_known(growth), _last_known(growth[::-1])[::-1])
+        nearest = np.fmax(_last_known(growth_per_second), _last_known(growth_per_second[:, ::-1])[:, ::-1])
         likely = LIKELY_GROWTH_FACTOR * nearest * seconds
-        across = steps + wraps_at
-        is_wrap = (across >= 0) & (across <= np.minimum(likely, MAX_WRAP_SHARE * wraps_at))
-        since_reset = np.where(values[1:] <= likely, values[1:], np.nan)
-        growth[went_down] = (np.where(is_wrap, across, since_reset) / seconds)[went_down]
-    return growth
+        span = wraps_at[:, None]
+        across = growth + span
+        is_wrap = (across >= 0) & (across <= np.minimum(likely, MAX_WRAP_SHARE * span))
+        since_reset = np.where(values[:, 1:] <= likely, values[:, 1:], np.nan)
+        growth_per_second[went_down] = (np.where(is_wrap, across, since_reset) / seconds)[went_down]
+    return growth_per_second
 
 
-def _last_known(growth: FloatArray) -> FloatArray:
-    """The last rate up to each row that is known, NaN before the first."""
-    rows = np.arange(len(growth))[:, None]
-    last = np.maximum.accumulate(np.where(np.isnan(growth), 0, rows), axis=0)
-    return np.take_along_axis(growth, last, axis=0)
+def _last_known(rates_of_metrics: FloatArray) -> FloatArray:
+    """The last rate up to each step that is known, NaN before the first; (metrics, steps)."""
+    steps = np.arange(rates_of_metrics.shape[1])
+    last = np.maximum.accumulate(np.where(np.isnan(rates_of_metrics), 0, steps), axis=1)
+    return np.take_along_axis(rates_of_metrics, last, axis=1)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.streams.align.columns import metric_columns
@@ -119,6 +121,27 @@ def test_a_missing_sample_is_stepped_over_where_the_next_is_near_enough() -> Non
     found = rates_of(np.arange(7) * SECOND, values, SECOND)
     np.testing.assert_array_equal(found[:, 0], [np.nan, 2, 1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(found[:, 1], np.ones(6))
+
+
+@given(st.lists(st.tuples(st.integers(1, 4_000), st.none() | st.integers(0, 100), st.booleans()), min_size=2))
+def test_each_rate_is_against_the_last_sample_of_the_same_boot_that_is_near_enough(
+    rows: list[tuple[int, int | None, bool]],
+) -> None:
+    # each row: milliseconds since the row before, growth or a missing sample, whether it begins another boot
+    ticks = np.cumsum([apart for apart, _, _ in rows]) * 1_000_000
+    counter = np.cumsum([growth or 0 for _, growth, _ in rows]).astype(np.float64)
+    counter[[growth is None for _, growth, _ in rows]] = NAN
+    reboot_rows = tuple(row for row, (_, _, reboots) in enumerate(rows) if reboots and row)
+    expected = []
+    for row in range(1, len(rows)):
+        known = [before for before in range(row) if not np.isnan(counter[before])]
+        rate = NAN
+        if known and not any(known[-1] < reboot <= row for reboot in reboot_rows):
+            apart = int(ticks[row] - ticks[known[-1]])
+            rate = (counter[row] - counter[known[-1]]) / (apart / SECOND) if apart <= 2.5 * SECOND else NAN
+        expected.append(rate)
+    found = rates_of(ticks, counter[:, None], SECOND, reboot_rows=reboot_rows)
+    np.testing.assert_array_equal(found[:, 0], expected)
 
 
 def test_one_sample_gives_no_rate() -> None:
