@@ -23,8 +23,8 @@ def compiled(
     """Compile a function for one signature at import, or load its machine code from numba's cache.
 
     The cache is ``__pycache__`` beside the module; where that cannot be written, the user's cache folder; with
-    ``NUMBA_CACHE_DIR`` set, only that one. Where no cache can be written each process compiles for itself, and a
-    line in the log says so.
+    ``NUMBA_CACHE_DIR`` set, that folder first. Where none can be used each process compiles for itself, and a line in
+    the log says so.
 
     The function runs without the interpreter's lock, and a division by zero gives what numpy gives.
 
@@ -41,9 +41,9 @@ def compiled(
 
         try:
             machine_code = compile_with(cache=True)
-        except (RuntimeError, OSError):  # RuntimeError: no folder can be written. OSError: one could, but is full now
-            _say_that_nothing_is_kept()
+        except Exception as error:  # a cache that can't be written, is full, or was cut off in a crash must stop nobody
             machine_code = compile_with(cache=False)
+            _say_that_nothing_is_kept(type(error).__name__)
         return cast(Callable[_Parameters, _Result], machine_code)
 
     return compile_function
@@ -65,8 +65,9 @@ def type_of(value: object) -> Any:
 
 
 @cache
-def _say_that_nothing_is_kept() -> None:
+def _say_that_nothing_is_kept(reason: str) -> None:
     logger.warning(
-        "machine code cannot be kept on disk, so that every start compiles it for some seconds: "
-        "set NUMBA_CACHE_DIR to a folder that can be written"
+        "machine code cannot be kept on disk or read from there (%s), so that every start compiles it for some "
+        "seconds: set NUMBA_CACHE_DIR to an empty folder that can be written",
+        reason,
     )

@@ -84,6 +84,26 @@ def test_the_layout_in_memory_does_not_matter() -> None:
     np.testing.assert_array_equal(extract(np.repeat(values, 2, axis=1)[:, ::2], DEFAULT_FEATURE_SET), expected)
 
 
+def test_values_in_a_message_that_are_read_only_unaligned_or_of_other_byte_order_give_the_same() -> None:
+    values = np.random.default_rng(6).normal(size=(6, 50))
+    expected = extract(values, DEFAULT_FEATURE_SET)
+    message = b"\x00" + values.tobytes()
+    unaligned = np.frombuffer(message, dtype=np.float64, offset=1).reshape(6, 50)
+    assert not unaligned.flags.aligned
+    assert not unaligned.flags.writeable
+    np.testing.assert_array_equal(extract(unaligned, DEFAULT_FEATURE_SET), expected)
+    np.testing.assert_array_equal(extract(values.astype(">f8"), DEFAULT_FEATURE_SET), expected)
+
+
+def test_a_series_of_zeros_of_both_signs_is_constant() -> None:
+    named = dict(
+        zip(DEFAULT_FEATURE_SET.suffixes, extract(np.array([[0.0, -0.0] * 9]), DEFAULT_FEATURE_SET)[0], strict=True)
+    )
+    assert np.isnan(named["skewness"])
+    assert np.isnan(named["kurtosis"])
+    assert named["standard_deviation"] == 0.0
+
+
 @given(n_series=st.integers(0, 3), n_samples=st.integers(0, 2))
 def test_a_row_a_series_and_a_column_a_feature_even_when_there_is_nothing(n_series: int, n_samples: int) -> None:
     features = extract(np.ones((n_series, n_samples)), DEFAULT_FEATURE_SET)
