@@ -11,6 +11,7 @@ from pulsetrain.cli.topics import create_topics
 from pulsetrain.schemas.anomaly import Anomaly
 from pulsetrain.schemas.json_record import decode_json
 from pulsetrain.schemas.kafka import KafkaSettings
+from pulsetrain.schemas.status import Status, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
 from tests.crash.comparison import compare
 from tests.crash.plan import PARTITIONS, WINDOWS, Outcome, Plan
@@ -177,10 +178,22 @@ class CrashRun:
         outcome.counts = {
             "kills of features workers": self._features.kills,
             "kills of detect workers": self._detect.kills,
+            "kills of a worker that was catching up": sum(stage.kills_while_catching_up for stage in self._stages),
             "workers that ended by themselves": sum(stage.ended_by_themselves for stage in self._stages),
             "stops of the broker": self._broker_stops,
+            "copies of windows that detect reports as dropped": self._dropped_copies(),
         }
         return outcome
+
+    def _dropped_copies(self) -> int:
+        """By the last heartbeat of each detect worker; what it dropped between that and its death is missing."""
+        dropped: dict[str, int] = {}
+        for record in whole_topic(self._kafka, self._topics.status):
+            status = decode_json(record.value, Status)
+            repeated = status.details.get("repeated")
+            if status.event is StatusEvent.HEARTBEAT and isinstance(repeated, int):
+                dropped[status.source] = repeated
+        return sum(dropped.values())
 
     def _progress(self, text: str) -> None:
         self._say(f"{time.monotonic() - self._started:6.0f} s  {text}")

@@ -1,6 +1,7 @@
 """The workers of one stage: killed at random, started again, and how far their group is."""
 
 import random
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +11,9 @@ from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
 from tests.processes import PulsetrainProcess
 from tests.topic_log import GroupProgress
+
+_STALL_SECONDS = 5.0
+"""Well below the session timeout: a stalled worker keeps its partitions."""
 
 
 class Workers:
@@ -24,7 +28,7 @@ class Workers:
         self, stage: str, workers: int, config: Path, folder: Path, kafka: KafkaSettings, topics: TopicNames, topic: str
     ) -> None:
         self.stage = stage
-        self.kills = 0
+        self.kills = self.kills_while_catching_up = 0
         self.ended_by_themselves = 0
         self._processes = [
             PulsetrainProcess(["worker", stage, "--config", str(config)], folder / f"{stage}-{number}.log")
@@ -48,9 +52,19 @@ class Workers:
         self._cleanup.__exit__(kind, error, trace)
 
     def kill_one(self, chance: random.Random) -> int:
-        """SIGKILL to one of the workers, which stays dead until `start_killed`; returns its number."""
+        """SIGKILL to one of the workers, which stays dead until `start_killed`; returns its number.
+
+        Every second one, by chance, is stalled for some seconds first and killed while it catches up: then offsets,
+        windows and changes of tables are under way together.
+        """
         number = chance.randrange(len(self._processes))
         self._killed = self._processes[number]
+        if chance.random() < 0.5:
+            self._killed.pause()
+            time.sleep(chance.uniform(1.0, _STALL_SECONDS))
+            self._killed.resume()
+            time.sleep(chance.uniform(0.0, 1.0))
+            self.kills_while_catching_up += 1
         self._killed.kill()
         self.kills += 1
         return number
