@@ -11,7 +11,7 @@ from faust.types.auth import CredentialsT
 from pulsetrain.schemas.kafka import KafkaSettings, aiokafka_security
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.faust_monitor import QuietMonitor
-from pulsetrain.streams.faust_transport import ShortWaitTransport
+from pulsetrain.streams.faust_transport import DirectTransport
 
 SESSION_TIMEOUT_SECONDS = 10.0
 """A killed worker's partitions are taken over after this time (Faust's default is 60 s)."""
@@ -63,7 +63,7 @@ def make_app(
         logging_config={"version": 1, "disable_existing_loggers": False},
         loghandlers=logging.getLogger().handlers,
     )
-    app.transport = ShortWaitTransport(app.conf.broker_consumer, app)
+    app.transport = DirectTransport(app.conf.broker_consumer, app)
     return app
 
 

@@ -33,6 +33,14 @@ class _Consumer(SettledSeekConsumer):
     def _new_consumer_thread(self) -> _ConsumerThread:
         return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
+
+class ShortWaitTransport(aiokafka.Transport):
+    """Answers to a fetch come after `FETCH_WAIT_MS` at the latest, also where only some partitions have records."""
+
+    Consumer = _Consumer
+
+
+class _DirectConsumer(_Consumer):
     async def wait_first(self, *coros: Any, timeout: Any = None) -> WaitResults:  # noqa: ASYNC109 (as in Faust)
         """Where Faust hands a message over (its handler, and the wait for a suspended flow), just calls the handler.
 
@@ -51,7 +59,7 @@ class _Consumer(SettledSeekConsumer):
         return self.app.flow_control.is_active() and not any(topic.queue.full() for topic in self.app.topics)
 
 
-class ShortWaitTransport(aiokafka.Transport):
-    """Answers to a fetch come after `FETCH_WAIT_MS` at the latest, also where only some partitions have records."""
+class DirectTransport(ShortWaitTransport):
+    """Hands a message over without a task where nothing has to be waited for."""
 
-    Consumer = _Consumer
+    Consumer = _DirectConsumer

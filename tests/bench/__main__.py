@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.bench.machine import Machine
 from tests.bench.report import markdown, print_table, write_machine
-from tests.bench.runner import NAMES, run_benches
+from tests.bench.runner import NAMES, OVERVIEWS, run_benches
 
 _RESULTS = Path("build/bench")
 
@@ -19,11 +19,14 @@ _RESULTS = Path("build/bench")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the named benches, all of them by default; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure Pulsetrain on this machine.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which benches: {', '.join(NAMES)}; default all")
+    known = (*NAMES, *OVERVIEWS)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which of {', '.join(known)}; default: {', '.join(NAMES)}"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args(arguments)
-    if unknown := [name for name in options.names if name not in NAMES]:
-        parser.error(f"there is no bench {unknown[0]!r}: choose from {', '.join(NAMES)}")
+    if unknown := [name for name in options.names if name not in known]:
+        parser.error(f"there is no bench {unknown[0]!r}: choose from {', '.join(known)}")
 
     machine = Machine.here()
     write_machine(_RESULTS, machine)

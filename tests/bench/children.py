@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+from pulsetrain.schemas.kafka import KafkaSettings
 
 LOGS = Path("build/bench")
 
@@ -21,3 +23,11 @@ def module_process(arguments: Sequence[str], log: str) -> Iterator[subprocess.Po
             yield process
         finally:
             process.kill()
+
+
+def features_worker(
+    kafka: KafkaSettings, prefix: str, partitions: int, log: str
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """`pulsetrain worker features`, as an operator starts it."""
+    flags = ["--bootstrap", kafka.bootstrap, "--prefix", prefix, "--partitions", str(partitions)]
+    return module_process(["pulsetrain.cli.main", "worker", "features", *flags], log)

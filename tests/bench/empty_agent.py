@@ -1,38 +1,45 @@
 """An empty Faust agent: what Faust itself costs for the events that the features worker reads.
 
-`python -m tests.bench.empty_agent BOOTSTRAP PREFIX PARTITIONS RECORD EVERY` reads the samples topic with the settings
-of the worker's app, decodes nothing, and sends the content of the file RECORD to the features topic after each EVERY
-events.
+`python -m tests.bench.empty_agent KIND BOOTSTRAP PREFIX PARTITIONS FOLDER EVERY` reads the samples topic with the
+settings of the worker's app, decodes nothing, and sends the files of FOLDER in turn to the features topic, one after
+each EVERY events. KIND `plain` is Faust as it is, save for the short fetch wait; `lean` has the worker's transport and
+monitor.
 """
 
 import asyncio
 import logging
 import sys
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
 import faust
+from faust.sensors import Monitor
 
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.faust_app import make_app
+from pulsetrain.streams.faust_transport import ShortWaitTransport
 
 
-def main(bootstrap: str, prefix: str, partitions: str, record: str, every: str) -> None:
+def main(kind: str, bootstrap: str, prefix: str, partitions: str, folder: str, every: str) -> None:
     """Runs until it is killed."""
     logging.basicConfig(level=logging.WARNING)
     topics = TopicNames(prefix)
     app = make_app("empty", KafkaSettings(bootstrap=bootstrap), topics, int(partitions), declare_topics=False)
+    if kind == "plain":
+        app.monitor = Monitor(loop=app.loop, beacon=app.beacon)
+        app.transport = ShortWaitTransport(app.conf.broker_consumer, app)
     raw: dict[str, Any] = {"key_type": bytes, "value_type": bytes, "key_serializer": "raw", "value_serializer": "raw"}
     samples, features = app.topic(topics.samples, **raw), app.topic(topics.features, **raw)
-    value, events_per_record = Path(record).read_bytes(), int(every)
+    values = cycle([path.read_bytes() for path in sorted(Path(folder).iterdir())])
+    events_per_record = int(every)
 
     async def consume(stream: Any) -> None:
         numbers = count(1)
         async for event in stream.events():
             if next(numbers) % events_per_record == 0:
-                await features.send(key=event.key, value=value)
+                await features.send(key=event.key, value=next(values))
 
     app.agent(samples, name="empty")(consume)
     loop = asyncio.new_event_loop()

@@ -1,13 +1,13 @@
-"""A stream process whose work is timed: held still while its topic is filled, then let go.
+"""Stream processes whose work is timed: held still while their topic is filled, then let go.
 
-Its start-up (imports, joining the group) is over by then, so none of it is in the time, and it finds the topic filled
-as it would after a pause. The time runs from SIGCONT to the append time that the broker gave the last record it wrote.
+Their start-up (imports, joining the group) is over by then, so none of it is in the time, and they find the topic
+filled as after a pause. The time runs from SIGCONT to the append time that the broker gave the last record written.
 """
 
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, TopicPartition
@@ -33,7 +33,7 @@ _STILL_LIMIT_SECONDS = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Wall time and CPU time of one round."""
+    """Wall time, and CPU time of all processes, of one round."""
 
     seconds: float
     cpu_seconds: float
@@ -53,7 +53,7 @@ class Topics:
         self._kafka = kafka
         self._consumer = Consumer(consumer_config(kafka, None))
 
-    def fill(self, records: Sequence[tuple[bytes, bytes]]) -> None:
+    def fill(self, records: Iterable[tuple[bytes, bytes]]) -> None:
         """Writes sample blocks by node; returns when the broker has them."""
         produce(self._kafka, self.names.samples, records)
 
@@ -84,48 +84,58 @@ class Topics:
 
 
 class PacedReader:
-    """The process `pulsetrain worker features`, or one that stands beside it, and its topics."""
+    """Processes that read one topic in one group, `pulsetrain worker features` or what stands beside it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], topics: Topics, log: str) -> None:
-        self._process = process
+    def __init__(self, processes: Sequence[subprocess.Popen[bytes]], topics: Topics, log: str) -> None:
+        self._processes = tuple(processes)
         self._topics = topics
         self._log = log
         self._written = 0
 
-    def warm_up(self, records: Sequence[tuple[bytes, bytes]], outputs: int) -> None:
-        """Waits until the process has joined its group and made these records into so many of its own."""
+    def warm_up(self, records: Iterable[tuple[bytes, bytes]], outputs: int) -> None:
+        """Waits until the processes have joined their group and made these records into so many of their own."""
         self._topics.fill(records)
-        self._wait_for(outputs)
+        self.wait_for(outputs)
 
-    def take(self, records: Sequence[tuple[bytes, bytes]], outputs: int) -> Cost:
-        """What it costs to make these records into so many of its own.
+    def take(self, records: Iterable[tuple[bytes, bytes]], outputs: int) -> Cost:
+        """What it costs to make these records into so many of their own.
 
         Raises:
-            BenchError: the process ended or was too slow, or it did not keep its partitions meanwhile.
+            BenchError: a process ended or was too slow, or they did not keep their partitions meanwhile.
         """
-        self._process.send_signal(signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
         stopped = time.monotonic()
         self._topics.fill(records)
         still_seconds = time.monotonic() - stopped
-        cpu_begin, begin = cpu_seconds(self._process.pid), time.time()
-        self._process.send_signal(signal.SIGCONT)
-        self._wait_for(outputs)
+        cpu_begin, begin = self.cpu_seconds(), time.time()
+        self._signal(signal.SIGCONT)
+        self.wait_for(outputs)
         if still_seconds > _STILL_LIMIT_SECONDS or sum(self._topics.written()) > self._written:
             raise BenchError(
                 f"filling the topic took {still_seconds:.1f} s, so the reader may have lost its partitions: "
                 "measure again when the machine is quieter"
             )
-        return Cost(self._topics.last_append_seconds() - begin, cpu_seconds(self._process.pid) - cpu_begin)
+        return Cost(self._topics.last_append_seconds() - begin, self.cpu_seconds() - cpu_begin)
 
-    def _wait_for(self, outputs: int) -> None:
+    def cpu_seconds(self) -> float:
+        """CPU time of all processes so far."""
+        return sum(cpu_seconds(process.pid) for process in self._processes)
+
+    def wait_for(self, outputs: int) -> None:
+        """Waits until so many records have been written beyond those waited for earlier."""
         self._written += outputs
         deadline = time.monotonic() + _LIMIT_SECONDS
         while (written := sum(self._topics.written())) < self._written:
-            if self._process.poll() is not None:
-                raise BenchError(f"a process ended with code {self._process.returncode}: see build/bench/{self._log}")
+            for process in self._processes:
+                if process.poll() is not None:
+                    raise BenchError(f"a process ended with code {process.returncode}: see build/bench/{self._log}")
             if time.monotonic() > deadline:
                 raise BenchError(
                     f"waited {_LIMIT_SECONDS:.0f} s in vain for {self._written} records in "
                     f"{self._topics.names.features}, {written} are there: see build/bench/{self._log}"
                 )
             time.sleep(_POLL_SECONDS)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for process in self._processes:
+            process.send_signal(number)

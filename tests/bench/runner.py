@@ -12,6 +12,9 @@ from tests.bench.report import write_json
 NAMES = ("kernels", "efficient", "scoring", "worker", "agent")
 """Each is a module here with its FIGURES and a `run()` that measures them."""
 
+OVERVIEWS = ("features",)
+"""Modules like those, which bring figures of several benches into one table; they run only when they are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
