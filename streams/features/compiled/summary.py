@@ -97,16 +97,15 @@ def _centre(samples: FloatArray, mean: float, centred: FloatArray) -> None:
 
 
 @part(reorder=True)
-def _central_sums(centred: FloatArray) -> tuple[float, float, float, float]:
-    """Sums of the second, third and fourth powers, and of the products with the centred index."""
-    middle = (centred.size - 1) / 2
+def _central_sums(centred: FloatArray, centred_index: FloatArray) -> tuple[float, float, float, float]:
+    """Sums of the second, third and fourth powers, and of the products with the index."""
     second = third = fourth = trend = 0.0
     for i in range(centred.size):
         square = centred[i] * centred[i]
         second += square
         third += square * centred[i]
         fourth += square * square
-        trend += centred[i] * (i - middle)
+        trend += centred[i] * centred_index[i]
     return second, third, fourth, trend
 
 
@@ -135,6 +134,7 @@ def summarise(
     Takes values (series, samples), at least one sample, and their means (series,).
     """
     n = float(values.shape[1])
+    centred_index = np.arange(n) - (n - 1) / 2
     bits = values.view(np.int64)
     extremes = np.empty(2)
     extreme_bits = extremes.view(np.int64)
@@ -151,7 +151,7 @@ def summarise(
         summary.path_length[s] = math.sqrt(squared_path)
 
         _centre(values[s], means[s], centred[s])
-        second, third, fourth, trend = _central_sums(centred[s])
+        second, third, fourth, trend = _central_sums(centred[s], centred_index)
         deviation = math.sqrt(second / n)
         summary.squared_deviation[s] = second
         summary.variance[s] = second / n
