@@ -1,7 +1,7 @@
 """tsfresh's features of many series at once: batched kernels, tsfresh's own calculators for the rest.
 
 Names and values are tsfresh's own; `pulsetrain.schemas.columns` joins a feature's name to its metric's.
-A feature set is a tsfresh ``fc_parameters`` dict::
+A feature set is a tsfresh ``fc_parameters`` dict, or the name of one that tsfresh brings::
 
     feature_set = FeatureSet.from_fc_parameters({"mean": None, "quantile": [{"q": 0.9}]})
     extract(values, feature_set)  # values (series, samples) -> features (series, 2)

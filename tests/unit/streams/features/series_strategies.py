@@ -37,8 +37,20 @@ def _anything(length: int) -> st.SearchStrategy[FloatArray]:
     return st.lists(_NUMBERS, min_size=length, max_size=length).map(lambda values: np.array(values, np.float64))
 
 
+def _levels(length: int) -> st.SearchStrategy[FloatArray]:
+    """Few different values: thresholds, edges of bins and extremes are hit exactly."""
+    levels = st.lists(st.one_of(_NUMBERS, st.sampled_from([0.1, 0.7, 1 / 3])), min_size=2, max_size=4)
+    return levels.flatmap(lambda few: st.lists(st.sampled_from(few), min_size=length, max_size=length)).map(np.array)
+
+
+def _periodic(length: int) -> st.SearchStrategy[FloatArray]:
+    """A pattern again and again: each sample is determined by those before it."""
+    return st.lists(_NUMBERS, min_size=2, max_size=6).map(lambda pattern: np.resize(pattern, length))
+
+
 def _series(length: int) -> st.SearchStrategy[FloatArray]:
-    return st.one_of(_constant(length), _ramp(length), _offset_noise(length), _integers(length), _anything(length))
+    kinds = (_constant, _ramp, _offset_noise, _integers, _levels, _periodic, _anything)
+    return st.one_of([kind(length) for kind in kinds])
 
 
 def telling_windows(n_samples: int) -> dict[str, FloatArray]:

@@ -1,6 +1,7 @@
 """Every batched calculator against tsfresh's own, and arithmetic by hand."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -80,6 +81,14 @@ def test_the_features_of_a_series_are_the_same_bits_whatever_else_is_in_the_batc
     together = extract(values, EFFICIENT)
     alone = [extract(series[np.newaxis], EFFICIENT)[0] for series in values]
     np.testing.assert_array_equal(together, alone)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    batches_of_threads = [50 + np.random.default_rng(seed).normal(size=(5, 60)) for seed in range(4)]
+    expected = [extract(values, EFFICIENT) for values in batches_of_threads]
+    with ThreadPoolExecutor(4) as pool:
+        actual = list(pool.map(lambda values: extract(values, EFFICIENT), batches_of_threads * 5))
+    np.testing.assert_array_equal(actual, expected * 5)
 
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf, -np.inf])
