@@ -1,6 +1,6 @@
 """Feature sets that differ from metric to metric: tsfresh's ``kind_to_fc_parameters``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -22,8 +22,8 @@ class Layout:
     """The columns of one window: the features of its metrics' sets, each once, in the order of the sets."""
 
     suffixes: tuple[str, ...]
-    columns: IntArray
-    """Where they stand among `FeatureSets.suffixes`."""
+    columns: IntArray | slice
+    """Where they stand among `FeatureSets.suffixes`; a slice where it is all of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ class FeatureSets:
         """The columns that a window of these metrics has; a metric has NaN where only another one has the feature."""
         return _layout(self, metrics)
 
-    def extract(self, values: FloatArray, metrics: Sequence[str]) -> FloatArray:
+    def extract(self, values: FloatArray, metrics: Iterable[str]) -> FloatArray:
         """Compute the features of each series under its metric's set.
 
         Takes values of shape (series, samples) and the metric of each series; gives (series, len(suffixes)), NaN
@@ -75,6 +75,7 @@ class FeatureSets:
         """
         if not self.by_metric:
             return extract(values, self.default)
+        metrics = list(metrics)
         features = np.full((len(metrics), len(self.suffixes)), np.nan)
         for one in {self.for_metric(metric) for metric in metrics}:
             rows = np.flatnonzero([self.for_metric(metric) is one for metric in metrics])
@@ -92,8 +93,8 @@ def _own_set(metric: str, fc_parameters: FcParameters | str) -> FeatureSet:
 @lru_cache(maxsize=_CACHED_LAYOUTS)
 def _layout(sets: FeatureSets, metrics: tuple[str, ...]) -> Layout:
     """Equal arguments give the same tuple of suffixes, so that windows' layouts can be compared by identity."""
-    if not sets.by_metric:
-        return Layout(sets.suffixes, np.arange(len(sets.suffixes)))
     present = {suffix for metric in metrics for suffix in sets.for_metric(metric).suffixes}
     columns = [column for column, suffix in enumerate(sets.suffixes) if suffix in present]
+    if not sets.by_metric or len(columns) == len(sets.suffixes):
+        return Layout(sets.suffixes, slice(None))
     return Layout(tuple(sets.suffixes[column] for column in columns), np.array(columns, dtype=np.int64))

@@ -49,7 +49,9 @@ def test_a_window_has_the_columns_of_its_metrics_sets_each_once() -> None:
     assert sets.layout(("cpu",)).suffixes == ("mean", "median")
     assert sets.layout(("gpu",)).suffixes == ("mean", "maximum")
     assert sets.layout(("gpu", "loss")).suffixes == ("mean", "maximum", "c3__lag_2")
-    assert sets.layout(("gpu", "loss")).columns.tolist() == [0, 2, 3]
+    features = np.array([[0.0, 1.0, 2.0, 3.0]])
+    assert features[:, sets.layout(("gpu", "loss")).columns].tolist() == [[0.0, 2.0, 3.0]]
+    assert features[:, sets.layout(METRICS).columns].tolist() == features.tolist()
     assert sets.layout(("gpu", "loss")).suffixes is sets.layout(("gpu", "loss")).suffixes
 
 
