@@ -94,23 +94,22 @@ def choose_columns(
     The catalogue says of a metric whether its level, only its change, or nothing of it is judged; nothing is judged
     of a name that names no feature of a metric. A column must be finite in `MIN_PRESENT_SHARE` of the rows, vary by
     more than rounding, pass the steps of `pulsetrain.models.selection` where there is a `context`, and correlate by
-    less than `MAX_CORRELATION` with each one chosen before it. All metrics give their best feature before any gives a
-    second one: the one that tells most of labelled faults, else the most preferred one.
+    less than `MAX_CORRELATION` with each one chosen before it. All metrics give their most preferred feature before
+    any gives a second one.
 
     Raises:
         DegenerateTrainingSetError: no column is left.
     """
     candidates, dropped = _usable(rows, names)
     steps: tuple[StepOutcome, ...] = ()
-    f_values = np.zeros(len(candidates.names))
     if context is not None and candidates.names:
         selected = _selected(candidates, context)
-        steps, f_values = selected.steps, selected.f_values[selected.dropped_by < 0]
+        steps = selected.steps
         for index in np.flatnonzero(selected.dropped_by >= 0).tolist():
             reason = DROPPED_BY[steps[selected.dropped_by[index]].step]
             dropped.append(DroppedColumn(candidates.names[index], reason, figure=float(selected.figures[index])))
         candidates = candidates.only(selected.dropped_by < 0)
-    columns, redundant = _spread(candidates, f_values, max_columns)
+    columns, redundant = _spread(candidates, max_columns)
     if not columns:
         raise DegenerateTrainingSetError(
             f"none of {len(names)} features varies over {len(rows)} windows and is present in most of them"
@@ -160,9 +159,7 @@ def _selected(candidates: _Candidates, context: TrainingContext) -> Selected:
     return run_steps(evidence, [split_column(name)[0] for name in candidates.names])
 
 
-def _spread(
-    candidates: _Candidates, f_values: FloatArray, max_columns: int
-) -> tuple[tuple[str, ...], list[DroppedColumn]]:
+def _spread(candidates: _Candidates, max_columns: int) -> tuple[tuple[str, ...], list[DroppedColumn]]:
     """At most `max_columns` of the candidates, none of which repeats another, and the rest."""
     values, names = candidates.values, candidates.names
     deviations = values - values.mean(axis=0)
@@ -170,7 +167,7 @@ def _spread(
     chosen: list[int] = []
     dropped = []
     taken = np.empty((max_columns, len(values)))
-    for j in _round_robin(names, f_values):
+    for j in _round_robin(names):
         if len(chosen) == max_columns:
             dropped.append(DroppedColumn(names[j], DropReason.OVER_LIMIT))
             continue
@@ -185,19 +182,14 @@ def _spread(
     return tuple(names[j] for j in chosen), dropped
 
 
-def _round_robin(names: Sequence[str], f_values: FloatArray) -> list[int]:
-    """All features, the best one of every metric first, then every metric's second best, and so on.
-
-    The best one is that with the highest F, then the most preferred one. In each turn the metrics that tell of
-    labelled faults come first.
-    """
+def _round_robin(names: Sequence[str]) -> list[int]:
+    """All features, the best one of every metric first, then every metric's second best, and so on."""
     rank = {feature: i for i, feature in enumerate(PREFERRED_FEATURES)}
     parts = [split_column(name) for name in names]
-    merit = (-f_values).tolist()
-    by_metric = sorted(range(len(names)), key=lambda j: (parts[j][0], merit[j], rank.get(parts[j][1], len(rank)), j))
+    by_metric = sorted(range(len(names)), key=lambda j: (parts[j][0], rank.get(parts[j][1], len(rank)), j))
     turns = [
-        (turn, merit[j] == 0, metric, j)
+        (turn, metric, j)
         for metric, group in groupby(by_metric, key=lambda j: parts[j][0])
         for turn, j in enumerate(group)
     ]
-    return [j for *_, j in sorted(turns)]
+    return [j for _, _, j in sorted(turns)]

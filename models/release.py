@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pulsetrain.models.errors import ModelError
 from pulsetrain.schemas.errors import EncodeError
+from pulsetrain.schemas.feature_selection import FeatureSelection
 from pulsetrain.schemas.model_release import (
     CHUNK_BYTES,
     KEPT_VERSIONS,
@@ -53,6 +54,7 @@ def new_release(
     training_end_ns: int,
     training_windows: int,
     labels_used: int,
+    selection: FeatureSelection | None = None,
 ) -> Release:
     """A release with its sizes and its hash.
 
@@ -85,6 +87,7 @@ def new_release(
         training_end_ns=training_end_ns,
         training_windows=training_windows,
         labels_used=labels_used,
+        selection=selection,
     )
     try:
         encode_model_record(manifest)

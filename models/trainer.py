@@ -12,6 +12,7 @@ from pulsetrain.models.labels import LabelBook, LabelledEpisode, LabelOutcome
 from pulsetrain.models.release import Release, tombstone_keys, updated_pointer
 from pulsetrain.models.trainer_history import ModelHistory, can_excuse, learned_otherwise, made_of, teaches
 from pulsetrain.models.trainer_state import decode_trainer_state
+from pulsetrain.models.training_faults import call_for_selection, fault_windows
 from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.models.training_task import (
     EpisodeWindows,
@@ -237,10 +238,12 @@ class Trainer:
         model = self._model(name)
         base = model.base()
         episodes = [each for each in self._book.episodes() if entity_kind(each.entity) == name]
-        lacking = self._awaited(name)
+        lacking, reason = self._awaited(name), TrainingReason.WARM_UP
+        may_select = lacking is None and not model.waits_for_labels(self._clock())
+        if base is not None and may_select and call_for_selection(base, episodes, self._has_windows):
+            lacking, reason = (), TrainingReason.SELECTION
         is_warm = lacking is not None and self._warmed_up(name, lacking) >= 1
         if lacking is not None and is_warm and self._event_time_ns >= model.retry_from_ns:
-            reason = TrainingReason.WARM_UP
             ready = [each for each in episodes if self._has_windows(each)]
             normal = self._normal_of_warm_up(name, episodes, lacking)
         elif base is None:
@@ -257,6 +260,7 @@ class Trainer:
             ready = [each for each in episodes if each.id not in waiting or each.id in base.learned]
             normal = self._windows.matrix(name, self._event_time_ns - self._settings.warm_up_ns, self._event_time_ns)
         model.first_label_ns = None
+        is_anew = reason is not TrainingReason.LABELS
         return TrainingTask(
             name=name,
             version=model.highest_version + 1,
@@ -264,9 +268,10 @@ class Trainer:
             created_ns=self._clock(),
             settings=self._settings,
             normal=normal,
-            base=base if reason is TrainingReason.LABELS else None,
-            replaced=base if reason is TrainingReason.WARM_UP else None,
+            base=None if is_anew else base,
+            replaced=base if is_anew else None,
             episodes=tuple(EpisodeWindows(each, self._windows_of(each)) for each in ready),
+            faults=fault_windows(self._windows, ready, self._settings.window_ns) if is_anew else (),
         )
 
     def _normal_of_warm_up(

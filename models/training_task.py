@@ -15,6 +15,8 @@ from pulsetrain.models.labels import LabelledEpisode
 from pulsetrain.models.parity import check_parity
 from pulsetrain.models.preparation import plan_assembly
 from pulsetrain.models.release import Release, new_release
+from pulsetrain.models.selection.summary import summary
+from pulsetrain.models.selection.windows import FaultWindows
 from pulsetrain.models.trainer_state import MAX_EPISODE_WINDOWS, LearnedEpisode, TrainerState, encode_trainer_state
 from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.schemas.arrays import FloatArray
@@ -28,6 +30,7 @@ class TrainingReason(StrEnum):
 
     WARM_UP = "warm_up"
     LABELS = "labels"
+    SELECTION = "selection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ class TrainingTask:
     """A training to run.
 
     Without a `base` a model is fitted on the `normal` windows. Then the benign stage is learned from all labels: the
-    `episodes`, and those of the base, or of the version `replaced`, whose windows are no longer kept.
+    `episodes`, and those of the base, or of the version `replaced`, whose windows are no longer kept. The `faults` are
+    for the choice of columns.
     """
 
     name: str
@@ -67,6 +71,7 @@ class TrainingTask:
     base: TrainerState | None
     episodes: tuple[EpisodeWindows, ...]
     replaced: TrainerState | None = None
+    faults: tuple[FaultWindows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,7 @@ def _train(task: TrainingTask) -> Trained:
             entities=normal.entities,
             false_alarms_per_day=settings.false_alarms_per_day,
             max_columns=settings.max_columns,
+            faults=task.faults,
         )
     )
     learned = _learned(model, task)
@@ -150,6 +156,7 @@ def _train(task: TrainingTask) -> Trained:
         training_end_ns=model.training_end_ns,
         training_windows=model.training_windows,
         labels_used=sum(len(each.rows) > 0 for each in learned),
+        selection=summary(model.selection),
     )
     message = (
         f"version {task.version} of model {task.name} ({task.reason}): {len(model.columns)} columns of "

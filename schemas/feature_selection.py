@@ -13,7 +13,9 @@ MAX_REASONS = 32
 MAX_NAMED = 64
 """Features that are named of one reason."""
 
-MAX_NAME_CHARACTERS = 1024
+MAX_NAME_CHARACTERS = 2048
+"""More than the longest metric, its underscores escaped, and the longest feature have together."""
+
 MAX_DETAIL_CHARACTERS = 512
 
 AVRO: dict[str, Any] = {

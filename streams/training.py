@@ -14,6 +14,7 @@ from pulsetrain.models.trainer import HISTORY_WARM_UPS, Trainer
 from pulsetrain.models.training_task import Refused, Trained, TrainerSettings, execute
 from pulsetrain.schemas.anomaly import Anomaly
 from pulsetrain.schemas.errors import DecodeError
+from pulsetrain.schemas.feature_selection import FeatureSelection
 from pulsetrain.schemas.feature_window import decode_feature_window
 from pulsetrain.schemas.json_record import decode_json
 from pulsetrain.schemas.kafka import KafkaSettings
@@ -146,6 +147,7 @@ class TrainingSession:
                 "columns": len(manifest.columns),
                 "windows": manifest.training_windows,
                 "labels": manifest.labels_used,
+                **_dropped(manifest.selection),
                 "effective_from_ns": activation.pointer.releases[-1].effective_from_ns,
             },
         )
@@ -186,3 +188,8 @@ class TrainingSession:
             self._past_labels.append(decode_json(record.value, Label))
         except DecodeError:
             return  # its dead letter was sent when it arrived
+
+
+def _dropped(selection: FeatureSelection | None) -> dict[str, int]:
+    """How many features were dropped, by the reason."""
+    return {f"dropped_{group.reason}": group.count for group in selection.dropped} if selection else {}

@@ -9,14 +9,14 @@ import numpy as np
 from pulsetrain.models.preparation import BoolArray
 from pulsetrain.models.selection.report import NO_FAULT, Step, StepOutcome, StepResult
 from pulsetrain.models.selection.variance import analyse
-from pulsetrain.models.selection.windows import Evidence, independent
-from pulsetrain.schemas.arrays import IntArray
+from pulsetrain.models.selection.windows import Evidence, Fault, independent
+from pulsetrain.schemas.arrays import FloatArray, IntArray
 
 MIN_F = 10.0
 MAX_P_VALUE = 0.01
 
 MIN_NORMAL_WINDOWS = 20
-MIN_FAULT_WINDOWS = 3
+MIN_CLASS_WINDOWS = 3
 """Windows of one fault that share no sample; what is shorter says nothing of the spread within."""
 
 MIN_FAULTS = 3
@@ -26,26 +26,21 @@ MIN_FAULTS = 3
 def discrimination(evidence: Evidence, metrics: IntArray) -> StepResult:
     """Drop columns whose F between normal windows and each of the faults is at most `MIN_F`.
 
-    `metrics` (columns,) numbers the metric of each column. Not where no column of the metric has a higher one. The
-    figures are the F, also where nothing is dropped; 0 where the step is not taken.
+    `metrics` (columns,) numbers the metric of each column; not dropped are those of a metric none of whose columns
+    has a higher F. The figures are the F; 0 where the step is not taken.
     """
     normal = evidence.normal[independent(evidence.ends_ns, evidence.entities, evidence.window_ns)]
-    during = []
-    for fault in evidence.faults:
-        values, ends_ns = fault.values[fault.is_during()], fault.ends_ns[fault.is_during()]
-        during.append(values[independent(ends_ns, [""] * len(ends_ns), evidence.window_ns)])
-    during = [values for values in during if len(values) >= MIN_FAULT_WINDOWS]
-    columns = normal.shape[1]
-    if len(during) < MIN_FAULTS or len(normal) < MIN_NORMAL_WINDOWS:
-        detail = _too_little(len(evidence.faults), len(during), len(normal))
-        return StepResult(
-            StepOutcome(Step.DISCRIMINATION, False, detail), np.zeros(columns, dtype=np.bool_), np.zeros(columns)
-        )
-    classes = [normal, *during]
+    faults = [_independent_values(fault, evidence.window_ns) for fault in evidence.faults]
+    faults = [values for values in faults if len(values) >= MIN_CLASS_WINDOWS]
+    if len(faults) < MIN_FAULTS or len(normal) < MIN_NORMAL_WINDOWS:
+        nothing = np.zeros(normal.shape[1])
+        detail = _too_little(len(evidence.faults), len(faults), len(normal))
+        return StepResult(StepOutcome(Step.DISCRIMINATION, False, detail), nothing > 0, nothing)
+    classes = [normal, *faults]
     groups = np.repeat(np.arange(len(classes), dtype=np.int64), [len(values) for values in classes])
     f_values, p_values = analyse(np.concatenate(classes), groups)
     tells = (f_values > MIN_F) & (p_values <= MAX_P_VALUE)
-    detail = f"{len(normal)} normal windows and {len(groups) - len(normal)} of {len(during)} faults"
+    detail = f"{len(normal)} normal windows and {len(groups) - len(normal)} of {len(faults)} faults"
     return StepResult(
         StepOutcome(Step.DISCRIMINATION, True, detail),
         dropped=~tells & _is_touched(tells, metrics),
@@ -53,11 +48,17 @@ def discrimination(evidence: Evidence, metrics: IntArray) -> StepResult:
     )
 
 
-def _too_little(faults: int, usable: int, normal: int) -> str:
-    if faults == 0:
+def _independent_values(fault: Fault, window_ns: int) -> FloatArray:
+    during = fault.is_during()
+    ends_ns = fault.ends_ns[during]
+    return fault.values[during][independent(ends_ns, [""] * len(ends_ns), window_ns)]
+
+
+def _too_little(labelled: int, usable: int, normal: int) -> str:
+    if labelled == 0:
         return NO_FAULT
     return (
-        f"{usable} of {faults} labelled faults have {MIN_FAULT_WINDOWS} windows that share no sample, and {normal} "
+        f"{usable} of {labelled} labelled faults have {MIN_CLASS_WINDOWS} windows that share no sample, and {normal} "
         f"normal windows do: {MIN_FAULTS} and {MIN_NORMAL_WINDOWS} are needed"
     )
 

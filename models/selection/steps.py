@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pulsetrain.models.selection.discrimination import MIN_F, discrimination
-from pulsetrain.models.selection.report import Step, StepOutcome, StepResult
+from pulsetrain.models.selection.discrimination import discrimination
+from pulsetrain.models.selection.report import StepOutcome, StepResult
 from pulsetrain.models.selection.stability import stability
 from pulsetrain.models.selection.timeliness import timeliness
 from pulsetrain.models.selection.windows import Evidence
@@ -24,13 +24,12 @@ class Selected:
     """What the steps left of the columns.
 
     `dropped_by` (columns,) is the index in `steps` of the step that dropped a column, -1 where none did; `figures`
-    (columns,) is what decided; `f_values` (columns,) is the F of those that tell of labelled faults, else 0.
+    (columns,) is what decided.
     """
 
     steps: tuple[StepOutcome, ...]
     dropped_by: IntArray
     figures: FloatArray
-    f_values: FloatArray
 
 
 def run_steps(evidence: Evidence, metrics: Sequence[str]) -> Selected:
@@ -38,7 +37,7 @@ def run_steps(evidence: Evidence, metrics: Sequence[str]) -> Selected:
     numbers = np.unique(np.array(metrics, dtype=np.str_), return_inverse=True)[1].astype(np.int64)
     columns = len(metrics)
     dropped_by = np.full(columns, -1, dtype=np.int64)
-    figures, told = np.zeros((2, columns))
+    figures = np.zeros(columns)
     outcomes = []
     for index, step in enumerate(_STEPS):
         left = np.flatnonzero(dropped_by < 0)
@@ -46,9 +45,7 @@ def run_steps(evidence: Evidence, metrics: Sequence[str]) -> Selected:
         outcomes.append(result.outcome)
         dropped_by[left[result.dropped]] = index
         figures[left[result.dropped]] = result.figures[result.dropped]
-        if result.outcome.step is Step.DISCRIMINATION and result.outcome.applied:
-            told[left] = np.where(result.figures > MIN_F, result.figures, 0.0)
-    return Selected(tuple(outcomes), dropped_by, figures, told)
+    return Selected(tuple(outcomes), dropped_by, figures)
 
 
 def _only(evidence: Evidence, columns: IntArray) -> Evidence:

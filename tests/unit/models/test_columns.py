@@ -116,13 +116,13 @@ def test_a_volatile_feature_is_reported_with_its_volatility() -> None:
     assert [outcome.applied for outcome in report.steps] == [True, False, False]
 
 
-def test_with_labels_the_feature_that_tells_comes_before_the_preferred_one_and_silent_ones_go() -> None:
+def test_with_labels_the_silent_features_of_a_metric_go_that_tells_by_another() -> None:
     names = ("a__mean", "b__kurtosis", "b__mean", "b__skewness", "c__mean")
     faults = [_fault(names, "b__kurtosis") for _ in range(3)]
 
     report = choose_columns(RANDOM.normal(size=(80, 5)), names, context=_context(80, faults))
 
-    assert report.columns == ("b__kurtosis", "a__mean", "c__mean")
+    assert report.columns == ("a__mean", "b__kurtosis", "c__mean")
     assert [(each.name, each.reason) for each in report.dropped] == [
         ("b__mean", DropReason.INDISTINCT),
         ("b__skewness", DropReason.INDISTINCT),

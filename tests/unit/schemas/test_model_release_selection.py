@@ -144,7 +144,7 @@ def _dropped(**changes: Any) -> FeatureSelection:
         (_dropped(count=-1), "of -1 dropped features 1 are named"),
         (_dropped(count=65, named=(DroppedFeature("a"),) * 65), "of 65 dropped features 65 are named; at most 64"),
         (_dropped(named=(DroppedFeature(""),)), "a dropped feature has a name"),
-        (_dropped(named=(DroppedFeature("a", None, "m" * 1025),)), "at most 1024 characters"),
+        (_dropped(named=(DroppedFeature("a", None, "m" * 2049),)), "at most 2048 characters"),
         (_dropped(named=(DroppedFeature("a", float("nan")),)), "a finite figure"),
     ],
 )

@@ -1,10 +1,13 @@
 """Discrimination: of the metrics that labelled faults touched, only the features that tell stay."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import f_oneway
 
 from pulsetrain.models.selection.discrimination import discrimination
+from pulsetrain.models.selection.windows import Fault
 from pulsetrain.schemas.arrays import FloatArray
 from tests.unit.models.selection.selections import evidence, fault
 
@@ -62,15 +65,26 @@ def test_two_faults_are_too_few_to_tell_a_fault_from_a_moment() -> None:
     result = discrimination(evidence(NORMAL, faults), METRICS)
 
     assert not result.outcome.applied
-    assert result.outcome.detail.startswith("2 of 2 labelled faults have 3 windows that share no sample")
+    assert result.outcome.detail.startswith("2 of 2 labelled faults have 3 windows that share no sample, and 60 normal")
+
+
+def _hopping(seed: int) -> Fault:
+    """A fault whose four windows of 30 hop by 10: the first and the last share no sample."""
+    one = fault(_fault(seed, 0), 1, 4)
+    return replace(one, ends_ns=np.array([20, 30, 40, 50, 60, 70]), first_end_ns=30, last_end_ns=60)
 
 
 def test_windows_that_share_samples_do_not_count_twice() -> None:
-    hopping = [fault(_fault(seed, 0), 1, 4) for seed in range(1, 4)]
-    ends_ns = np.array([20, 30, 40, 50, 60, 70])  # of windows of 30: two of the fault's four share no sample
-    short = [type(one)(one.values, ends_ns, 30, 60) for one in hopping]
-
-    result = discrimination(evidence(NORMAL, short), METRICS)
+    result = discrimination(evidence(NORMAL, [_hopping(seed) for seed in range(1, 4)]), METRICS)
 
     assert not result.outcome.applied
-    assert "0 of 3 labelled faults have 3 windows" in result.outcome.detail
+    assert result.outcome.detail.startswith("0 of 3 labelled faults have 3 windows that share no sample")
+
+
+def test_faults_without_windows_do_not_count() -> None:
+    gone = [replace(fault(_fault(seed, 0), 1, 4), first_end_ns=-2, last_end_ns=-1) for seed in range(1, 4)]
+
+    result = discrimination(evidence(NORMAL, gone), METRICS)
+
+    assert not result.outcome.applied
+    assert result.outcome.detail.startswith("0 of 3 labelled faults have 3 windows")
