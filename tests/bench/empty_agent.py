@@ -28,7 +28,7 @@ def main(kind: str, bootstrap: str, prefix: str, partitions: str, folder: str, e
     topics = TopicNames(prefix)
     app = make_app("empty", KafkaSettings(bootstrap=bootstrap), topics, int(partitions), declare_topics=False)
     if kind == "plain":
-        app.monitor = Monitor(loop=app.loop, beacon=app.beacon)
+        app.monitor = Monitor()
         app.transport = ShortWaitTransport(app.conf.broker_consumer, app)
     raw: dict[str, Any] = {"key_type": bytes, "value_type": bytes, "key_serializer": "raw", "value_serializer": "raw"}
     samples, features = app.topic(topics.samples, **raw), app.topic(topics.features, **raw)
