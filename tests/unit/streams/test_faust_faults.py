@@ -92,14 +92,18 @@ async def _let_callbacks_run() -> None:
 
 def _restored(changelog: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
     """What a table of Faust holds after its recovery from a changelog; None is a tombstone."""
-    app = faust.App("restore", broker="memory://")
-    store: Store[Any, Any] = Store("memory://", app, app.Table("table"))
     events = [
         SimpleNamespace(key=key, value=value, message=SimpleNamespace(value=value, partition=0))
         for key, value in changelog
     ]
-    store.apply_changelog_batch(events, lambda key: key, lambda value: value)  # type: ignore[arg-type]
-    return dict(store.data)
+
+    async def restore() -> dict[Any, Any]:
+        app = faust.App("restore", broker="memory://")
+        store: Store[Any, Any] = Store("memory://", app, app.Table("table"))
+        store.apply_changelog_batch(events, lambda key: key, lambda value: value)  # type: ignore[arg-type]
+        return dict(store.data)
+
+    return asyncio.run(restore())
 
 
 @pytest.mark.parametrize("falsy", [0, "", [], {}, False])
