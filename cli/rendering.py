@@ -9,6 +9,7 @@ from rich.text import Text
 from pulsetrain.cli.decoding import DeadLetter, Record, Tombstone
 from pulsetrain.schemas.anomaly import Anomaly, AnomalyState
 from pulsetrain.schemas.dead_letter import Position
+from pulsetrain.schemas.feature_selection import DroppedFeature, FeatureSelection
 from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
 from pulsetrain.schemas.label import Label
 from pulsetrain.schemas.model_release import ModelChunk, ModelManifest, ModelPointer
@@ -190,7 +191,32 @@ def _manifest(manifest: ModelManifest) -> list[Text]:
             _time(utc_time(manifest.training_end_ns)),
         ),
         _line(("  sha256 ", "dim"), manifest.sha256),
+        *(_selection(manifest.selection) if manifest.selection else []),
     ]
+
+
+def _selection(selection: FeatureSelection) -> list[Text]:
+    return [
+        *[
+            _line(("  step     ", "dim"), (step.name, "bold"), ": " if step.applied else ": not taken, ", step.detail)
+            for step in selection.steps
+        ],
+        *[
+            _line(
+                ("  dropped  ", "dim"),
+                (group.reason, "bold"),
+                f" {group.count} of {selection.offered}: ",
+                ", ".join(_dropped_feature(each) for each in group.named[:_SHOWN_VALUES]),
+                (" ..." if group.count > min(len(group.named), _SHOWN_VALUES) else "", "dim"),
+            )
+            for group in selection.dropped
+        ],
+    ]
+
+
+def _dropped_feature(feature: DroppedFeature) -> str:
+    figure = "" if feature.figure is None else f" ({feature.figure:.3g})"
+    return f"{feature.name}{figure}" + (f" as {feature.kept}" if feature.kept else "")
 
 
 def _pointer(pointer: ModelPointer) -> list[Text]:

@@ -226,3 +226,19 @@ def test_a_json_line_carries_model_records(name: str) -> None:
 def test_a_json_line_says_what_was_wrong_and_what_was_deleted() -> None:
     assert json.loads(json_line(received(b"?"), None, "malformed: ?"))["error"] == "malformed: ?"
     assert json.loads(json_line(received(None), Tombstone("node-00")))["record"] is None
+
+
+def test_a_manifest_shows_how_its_columns_were_chosen() -> None:
+    message = (GOLDEN.parent / "v2" / "model_manifest.bin").read_bytes()
+
+    text = readable(decode(MODELS, received(message))).plain
+
+    assert "step     stability: 120 windows that share no sample, in 4 spans of time" in text
+    assert "step     timeliness: not taken, no fault is labelled" in text
+    assert "dropped  volatile 2 of 5: system.memory.usage__mean (0.5) ..." in text
+    assert "dropped  duplicate 1 of 5: system.memory.usage__median (0.992) as system.memory.usage__maximum" in text
+    assert line(MODELS, received(message))["record"]["selection"]["dropped"][0] == {
+        "reason": "volatile",
+        "count": 2,
+        "named": [{"name": "system.memory.usage__mean", "figure": 0.5, "kept": None}],
+    }
