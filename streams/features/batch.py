@@ -48,7 +48,8 @@ class Batch:
         self.is_finite = workspace.is_finite
         """(series,): no sample is missing or infinite."""
         self.summary = workspace.summary
-        summarise(values, self.mean, self.centred, self.is_finite, self.summary)
+        self.n_finite: int = summarise(values, self.mean, self.centred, self.is_finite, self.summary)
+        """How many series are finite."""
 
     @property
     def variance(self) -> FloatArray:

@@ -52,5 +52,5 @@ def _extract_batch(values: FloatArray, feature_set: FeatureSet, out: FloatArray)
     batch = Batch(values, _workspaces.lend(values.shape), known_ranks)
     with np.errstate(all="ignore"):  # a constant series divides by zero: the NaN is the answer
         np.concatenate([step.compute(batch) for step in feature_set.plan], axis=1, out=out)
-    if not batch.is_finite.all():
+    if batch.n_finite < batch.n_series:
         out[~batch.is_finite] = np.nan

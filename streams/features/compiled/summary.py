@@ -24,8 +24,6 @@ class Summary(NamedTuple):
     """NaN where a sample is missing or infinite."""
     maximum: FloatArray
     """NaN where a sample is missing or infinite."""
-    squared_deviation: FloatArray
-    """Sum of the squares of the samples less their mean."""
     variance: FloatArray
     """Of the population: divided by the number of samples."""
     standard_deviation: FloatArray
@@ -121,15 +119,15 @@ def _kurtosis(n: float, second: float, fourth: float) -> float:
     return (n - 1) / ((n - 2) * (n - 3)) * (n * (n + 1) * fourth / (second * second) - 3 * (n - 1))
 
 
-@compiled(numba.void(numba.float64[:, ::1], numba.float64[::1], numba.float64[:, ::1], numba.boolean[::1], _SUMMARY))
+@compiled(numba.int64(numba.float64[:, ::1], numba.float64[::1], numba.float64[:, ::1], numba.boolean[::1], _SUMMARY))
 def summarise(
     values: FloatArray,
     means: FloatArray,
     centred: FloatArray,
     is_finite: npt.NDArray[np.bool_],
     summary: Summary,
-) -> None:
-    """Fill in `centred` (series, samples), `is_finite` (series,) and the summary.
+) -> int:
+    """Fill in `centred` (series, samples), `is_finite` (series,) and the summary; give the number of finite series.
 
     Takes values (series, samples), at least one sample, and their means (series,).
     """
@@ -138,9 +136,11 @@ def summarise(
     bits = values.view(np.int64)
     extremes = np.empty(2)
     extreme_bits = extremes.view(np.int64)
+    n_finite = 0
     for s in range(values.shape[0]):
         low, high = _extremes(bits[s])
         is_finite[s] = low > ~_INFINITY and high < _INFINITY
+        n_finite += is_finite[s]
         extreme_bits[0], extreme_bits[1] = _in_order(low), _in_order(high)
         summary.minimum[s] = extremes[0] if is_finite[s] else math.nan
         summary.maximum[s] = extremes[1] if is_finite[s] else math.nan
@@ -153,7 +153,6 @@ def summarise(
         _centre(values[s], means[s], centred[s])
         second, third, fourth, trend = _central_sums(centred[s], centred_index)
         deviation = math.sqrt(second / n)
-        summary.squared_deviation[s] = second
         summary.variance[s] = second / n
         summary.standard_deviation[s] = deviation
         summary.standardised_path_length[s] = math.sqrt(squared_path) / deviation if deviation != 0 else 0.0
@@ -161,3 +160,4 @@ def summarise(
         is_constant = extremes[0] == extremes[1]
         summary.skewness[s] = math.nan if is_constant else _skewness(n, second, third)
         summary.kurtosis[s] = math.nan if is_constant else _kurtosis(n, second, fourth)
+    return n_finite
