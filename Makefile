@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test test-unit test-functional test-integration check bench requirements clean
+.PHONY: help demo test test-unit test-functional test-integration crash-test check bench bench-features requirements clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -33,6 +33,9 @@ test-functional: $(INSTALLED) ## one process with the embedded broker
 test-integration: $(INSTALLED) ## worker processes on Apache Kafka
 	$(BIN)/python -m pytest tests/integration
 
+crash-test: $(INSTALLED) ## kill workers 50 times and stop the broker 3 times: no window lost or changed (under 30 minutes)
+	$(BIN)/python -m tests.crash
+
 check: $(INSTALLED) ## lint, types, import rules, and the built wheel in a clean environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,6 +46,9 @@ check: $(INSTALLED) ## lint, types, import rules, and the built wheel in a clean
 
 bench: $(INSTALLED) ## measure side by side; one table and build/bench/*.json (NAME=worker: one bench)
 	$(BIN)/python -m tests.bench $(NAME)
+
+bench-features: $(INSTALLED) ## what windows and features cost, from kernels to workers: one table, build/bench/features.json
+	$(BIN)/python -m tests.bench features
 
 requirements: ## pin the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra agent --extra streams --extra kafka --extra dev \

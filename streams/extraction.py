@@ -12,7 +12,7 @@ from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
 from pulsetrain.streams.align.columns import metric_columns
 from pulsetrain.streams.align.grid import Grid, Gridded, align
 from pulsetrain.streams.align.rates import rates
-from pulsetrain.streams.features import FeatureSet, extract
+from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, SourceWindow
 
@@ -28,16 +28,16 @@ class _Series:
     counts: IntArray
 
 
-def feature_windows(closed: ClosedWindow, feature_set: FeatureSet, settings: WindowSettings) -> list[FeatureWindow]:
+def feature_windows(closed: ClosedWindow, feature_sets: FeatureSets, settings: WindowSettings) -> list[FeatureWindow]:
     """One feature window per entity, metrics in order of their names.
 
     Counters become rates. A metric with a gap beyond the fill limit, or without a point on its grid, has no features.
     Where two collectors send the same metric of an entity, the collector whose name comes first gives it.
     """
     series = [list(_entity_series(entity, closed, settings)) for entity in closed.entities]
-    features = _extract([one for several in series for one in several], feature_set)
+    features = _extract([one for several in series for one in several], feature_sets)
     return [
-        _feature_window(closed, entity, several, [next(features) for _ in several], feature_set.suffixes)
+        _feature_window(closed, entity, several, [next(features) for _ in several], feature_sets)
         for entity, several in zip(closed.entities, series, strict=True)
     ]
 
@@ -47,9 +47,10 @@ def _feature_window(
     entity: EntityWindow,
     series: list[_Series],
     features: list[FloatArray],
-    suffixes: tuple[str, ...],
+    feature_sets: FeatureSets,
 ) -> FeatureWindow:
     metrics, rows = _order(tuple(one.metrics for one in series))
+    layout = feature_sets.layout(metrics)
     return FeatureWindow(
         node=closed.node,
         session=closed.session,
@@ -59,8 +60,8 @@ def _feature_window(
         end_ns=closed.end_ns,
         complete=closed.complete,
         metrics=metrics,
-        features=suffixes,
-        values=np.concatenate(features)[rows],
+        features=layout.suffixes,
+        values=np.concatenate(features)[rows][:, layout.columns],
         counts=np.concatenate([one.counts for one in series])[rows],
         clock_offset_ns=closed.clock_offset_ns,
     )
@@ -119,7 +120,7 @@ def _counts(source: SourceWindow, columns: IntArray, grid: Grid, gridded: Gridde
     return counts
 
 
-def _extract(series: list[_Series], feature_set: FeatureSet) -> Iterator[FloatArray]:
+def _extract(series: list[_Series], feature_sets: FeatureSets) -> Iterator[FloatArray]:
     """The features of each series' metrics, in the same order; series of one length are extracted in one batch."""
     by_length: dict[int, list[int]] = {}
     for index, one in enumerate(series):
@@ -127,7 +128,8 @@ def _extract(series: list[_Series], feature_set: FeatureSet) -> Iterator[FloatAr
     features: dict[int, FloatArray] = {}
     for indexes in by_length.values():
         several = [series[index].values for index in indexes]
-        batch = extract(several[0] if len(several) == 1 else np.concatenate(several), feature_set)
+        metrics = chain.from_iterable(series[index].metrics for index in indexes)
+        batch = feature_sets.extract(several[0] if len(several) == 1 else np.concatenate(several), metrics)
         ends = np.cumsum([len(series[index].metrics) for index in indexes])
         features.update(zip(indexes, np.split(batch, ends[:-1]), strict=True))
     return (features[index] for index in range(len(series)))

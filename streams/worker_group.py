@@ -14,7 +14,7 @@ from pulsetrain.schemas.errors import SchemaError
 from pulsetrain.schemas.kafka import KafkaSettings, SettingsError
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.errors import StreamError
-from pulsetrain.streams.features import FeatureError, FeatureSet
+from pulsetrain.streams.features import FeatureError, FeatureSets
 from pulsetrain.streams.settings import WorkerSettings
 
 EXIT_FAILED = 1
@@ -64,8 +64,7 @@ def run_worker(
         StreamError: a stage is unknown, or the topics don't fit (one stage only; several report it themselves).
         FeatureError: the configured feature set names something that tsfresh does not know.
     """
-    if settings.features is not None:
-        FeatureSet.from_fc_parameters(settings.features)
+    FeatureSets.from_fc_parameters(settings.features, settings.metric_features)
     if len(stages) == 1:
         from pulsetrain.streams.worker import run_stage  # Faust's import takes a second and only the child needs it
 

@@ -23,7 +23,7 @@ from pulsetrain.schemas.status import Severity, StatusEvent
 from pulsetrain.schemas.times import utc_time
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.extraction import feature_windows
-from pulsetrain.streams.features import DEFAULT_FEATURE_SET, FeatureSet
+from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.ordered_acks import OrderedAcks
 from pulsetrain.streams.outbox import Confirmation, Outbox
 from pulsetrain.streams.recall import records_before
@@ -64,9 +64,7 @@ class FeaturesStage:
         self._kafka = kafka
         self._topics = topics
         self._settings = settings
-        self._feature_set = (
-            DEFAULT_FEATURE_SET if settings.features is None else FeatureSet.from_fc_parameters(settings.features)
-        )
+        self._feature_sets = FeatureSets.from_fc_parameters(settings.features, settings.metric_features)
         self._outbox = Outbox(app, topics, STAGE)
         self._partitions: dict[TP, _Partition] = {}
         self._assignments = 0
@@ -204,7 +202,7 @@ class FeaturesStage:
         partition.acks.settle(step.safe_offset, confirmations)
 
     def _extract(self, closed: ClosedWindow) -> list[FeatureWindow]:
-        return feature_windows(closed, self._feature_set, self._settings.windows)
+        return feature_windows(closed, self._feature_sets, self._settings.windows)
 
     async def _begin(self, message: Message) -> _Partition | None:
         """Starts with the first message of an assignment: recalls what other workers read shortly before it.

@@ -19,7 +19,7 @@ from pulsetrain.schemas.feature_window import encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings, consumer_config
 from pulsetrain.schemas.sample_block import decode_sample_block
 from pulsetrain.streams.extraction import feature_windows
-from pulsetrain.streams.features import DEFAULT_FEATURE_SET
+from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows import WindowEngine
 from tests.bench.children import features_worker, module_process
@@ -73,6 +73,7 @@ class _Functions:
 
     def __init__(self) -> None:
         self._settings = WindowSettings()
+        self._feature_sets = FeatureSets.from_fc_parameters()
         self._engine = WindowEngine(self._settings)
         self._offset = 0
 
@@ -81,7 +82,7 @@ class _Functions:
             step = self._engine.process(decode_sample_block(value), self._offset, time.time_ns())
             self._offset += 1
             for closed in step.windows:
-                for window in feature_windows(closed, DEFAULT_FEATURE_SET, self._settings):
+                for window in feature_windows(closed, self._feature_sets, self._settings):
                     yield encode_feature_window(window)
 
     def cpu_seconds(self, records: Records, outputs: int) -> float:

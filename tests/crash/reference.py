@@ -11,7 +11,7 @@ from pulsetrain.schemas.feature_window import FeatureWindow, decode_feature_wind
 from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.sample_block import decode_sample_block
 from pulsetrain.streams.extraction import feature_windows
-from pulsetrain.streams.features import DEFAULT_FEATURE_SET
+from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.scoring import WindowScorer
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.verdicts import State, judge
@@ -35,11 +35,12 @@ def undisturbed_windows(
     Args:
         until_silent: whether to wait, after the log, until all nodes count as silent.
     """
+    feature_sets = FeatureSets.from_fc_parameters()
     engines: dict[int, WindowEngine] = defaultdict(lambda: WindowEngine(settings))
     windows: dict[WindowId, bytes] = {}
 
     def take(closed: Iterable[ClosedWindow]) -> None:
-        for window in (window for one in closed for window in feature_windows(one, DEFAULT_FEATURE_SET, settings)):
+        for window in (window for one in closed for window in feature_windows(one, feature_sets, settings)):
             identity = window_id(window)
             assert identity not in windows, f"an undisturbed worker emits {identity} twice"
             windows[identity] = encode_feature_window(window)

@@ -6,14 +6,15 @@ import numpy as np
 
 from pulsetrain.schemas.feature_window import SampleCount, decode_feature_window, encode_feature_window
 from pulsetrain.streams.extraction import feature_windows
-from pulsetrain.streams.features import DEFAULT_FEATURE_SET, FeatureSet
+from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.settings import WindowSettings
 from pulsetrain.streams.windows import ClosedWindow, EntityWindow, SourceWindow
 
 SECOND = 1_000_000_000
 START = 1_800_000_000 * SECOND
 SETTINGS = WindowSettings(length_seconds=4, hop_seconds=4)
-FEATURES = FeatureSet.from_fc_parameters({"mean": None, "maximum": None, "linear_trend": [{"attr": "slope"}]})
+FEATURES = FeatureSets.from_fc_parameters({"mean": None, "maximum": None, "linear_trend": [{"attr": "slope"}]})
+DEFAULT = FeatureSets.from_fc_parameters()
 
 GAUGE = "acme.load"
 COUNTER = "system.linux.context_switches"
@@ -85,7 +86,7 @@ def test_between_the_samples_of_a_slow_source_a_state_is_held_and_a_measure_inte
     # held              31     31     79       point 0 is held from point 1, as filled
     # power             16     26     36       10 a second: 10 at 0.4, so 16 at 1
     gpu = source({"hw.gpu.last_xid": [31, 31, 79, 79], "hw.power{hw.type=gpu}": [10, 20, 30, 40]}, [0.4, 1.4, 2.4, 3.4])
-    features = FeatureSet.from_fc_parameters({"minimum": None, "maximum": None})
+    features = FeatureSets.from_fc_parameters({"minimum": None, "maximum": None})
     [window] = feature_windows(closed(EntityWindow("n/gpu:0", {}, (gpu,))), features, SETTINGS)
     np.testing.assert_allclose(window.values, [[31, 79], [16, 36]], rtol=1e-12)
     assert window.counts[:, :4].tolist() == [[4, 0, 3, 1]] * 2
@@ -130,7 +131,7 @@ def test_of_two_collectors_with_the_same_metric_the_first_by_name_gives_it() -> 
 
 def test_an_entity_with_nothing_but_late_samples_has_a_window_without_features() -> None:
     late = source({GAUGE: [], COUNTER: []}, [])
-    [window] = feature_windows(closed(EntityWindow("n/host", {}, (late,))), DEFAULT_FEATURE_SET, SETTINGS)
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (late,))), DEFAULT, SETTINGS)
     assert np.isnan(window.values).all()
     assert window.counts[:, 1].tolist() == [0, 0]
     assert window.counts[:, 4].tolist() == [1, 1]
@@ -145,8 +146,25 @@ def test_a_source_slower_than_the_window_has_no_features() -> None:
 
 def test_a_feature_window_survives_the_wire() -> None:
     host = source({COUNTER: [0, 5, 15, 30], GAUGE: [1, 2, 3, 4]}, [0, 1, 2, 3])
-    [window] = feature_windows(closed(EntityWindow("n/host", {}, (host,))), DEFAULT_FEATURE_SET, SETTINGS)
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (host,))), DEFAULT, SETTINGS)
     decoded = decode_feature_window(encode_feature_window(window))
     np.testing.assert_array_equal(decoded.values, window.values)
     np.testing.assert_array_equal(decoded.counts, window.counts)
     assert (decoded.metrics, decoded.features) == (window.metrics, window.features)
+
+
+def test_each_metric_has_the_features_of_its_own_set() -> None:
+    sets = FeatureSets.from_fc_parameters({"mean": None, "maximum": None}, {"b": {"minimum": None, "maximum": None}})
+    both = source({"b": [5, 6, 7, 8], "a": [1, 2, 3, 4]}, [0, 1, 2, 3])
+    [window] = feature_windows(closed(EntityWindow("n/host", {}, (both,))), sets, SETTINGS)
+    assert (window.metrics, window.features) == (("a", "b"), ("mean", "maximum", "minimum"))
+    np.testing.assert_array_equal(window.values, [[2.5, 4, np.nan], [np.nan, 8, 5]])
+
+
+def test_a_window_has_no_column_that_none_of_its_metrics_can_have() -> None:
+    sets = FeatureSets.from_fc_parameters({"mean": None}, {"b": {"minimum": None}})
+    [window] = feature_windows(
+        closed(EntityWindow("n/host", {}, (source({"a": [1, 2, 3, 4]}, [0, 1, 2, 3]),))), sets, SETTINGS
+    )
+    assert window.features == ("mean",)
+    assert window.values.tolist() == [[2.5]]
