@@ -12,6 +12,7 @@ from pulsetrain.schemas.kafka import KafkaSettings, aiokafka_security
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.faust_monitor import QuietMonitor
 from pulsetrain.streams.faust_transport import DirectTransport
+from pulsetrain.streams.partitioner import partition_of_key
 
 SESSION_TIMEOUT_SECONDS = 10.0
 """A killed worker's partitions are taken over after this time (Faust's default is 60 s)."""
@@ -47,6 +48,7 @@ def make_app(
         producer_compression_type=COMPRESSION,
         producer_max_request_size=MAX_REQUEST_BYTES,
         producer_max_batch_size=BATCH_BYTES,
+        producer_partitioner=partition_of_key,
         consumer_auto_offset_reset="earliest",
         # A worker must not wait at revocation for messages that it holds until a window closes: they are delivered
         # again to whoever gets the partition.

@@ -75,9 +75,12 @@ class FeaturesStage:
 
     async def consume(self, stream: StreamT[Any]) -> None:
         """Takes the samples topic message by message; never acknowledges out of order."""
-        async for event in cast(faust.Stream[bytes], stream).noack().events():
+        unacknowledged = cast(faust.Stream[bytes], stream).noack()
+        async for _ in unacknowledged:
+            event = unacknowledged.current_event
             try:
-                await self._take(event)
+                if event is not None:
+                    await self._take(event)
             except Exception as error:  # the engine has moved on: nothing after this may be acknowledged
                 self._stop_worker(error)
                 return

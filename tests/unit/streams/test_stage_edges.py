@@ -80,13 +80,15 @@ class _Stream:
 
     def __init__(self, events: list[_Event]) -> None:
         self._events = events
+        self.current_event: _Event | None = None
 
     def noack(self) -> "_Stream":
         return self
 
-    async def events(self) -> AsyncIterator[_Event]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         for event in self._events:
-            yield event
+            self.current_event = event
+            yield event.message.value
 
 
 @pytest.fixture(autouse=True)
