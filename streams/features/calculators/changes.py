@@ -22,9 +22,7 @@ _STATISTICS: Final = {("mean", False): 0, ("mean", True): 1, ("var", False): 2, 
 """Aggregate and "absolute" to the position among what `_corridor_changes` gives."""
 
 
-@compiled(
-    "void(float64[:,::1], float64[:,::1], float64[:,::1], int64[::1], int64[::1], float64[:,:,::1])", reorder=True
-)
+@compiled("void(float64[:,::1], float64[:,::1], float64[:,::1], int64[::1], int64[::1], float64[:,:,::1])")
 def _corridor_changes(
     values: FloatArray,
     differences: FloatArray,

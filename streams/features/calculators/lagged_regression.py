@@ -20,7 +20,7 @@ LEAST_LEAD: Final = 1e-7
 """So does an information criterion that chooses between numbers of lags by less."""
 
 
-@part(reorder=True)
+@part()
 def _triangularise(columns: FloatArray, n_rows: int) -> None:
     """Replace a system by the triangle of its QR decomposition: R[i, j] is `columns[j, i]` for i <= j.
 

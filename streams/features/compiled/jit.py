@@ -12,32 +12,25 @@ logger = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-_STRICT: set[str] = set()
-_REORDER = {"reassoc", "contract", "nsz"}
-"""What lets a sum run in several lanes at once. NaN and infinity keep their meaning."""
 
-
-def compiled(
-    signature: Any, *, reorder: bool = False
-) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+def compiled(signature: Any) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Compile a function for one signature at import, or load its machine code from numba's cache.
 
     The cache is ``__pycache__`` beside the module; where that cannot be written, the user's cache folder; with
     ``NUMBA_CACHE_DIR`` set, that folder first. Where none can be used each process compiles for itself, and a line in
     the log says so.
 
-    The function runs without the interpreter's lock, and a division by zero gives what numpy gives.
+    The function runs without the interpreter's lock, and a division by zero gives what numpy gives. Arithmetic is as
+    written, so that every worker gives the same bits: a sum that is to be fast is taken in lanes.
 
     Args:
         signature: types of the result and the arguments, in numba's notation: ``void(float64[:,::1], float64[::1])``,
             or as numba's objects.
-        reorder: sums are taken in whatever order is fastest. Not where tsfresh's result must be met to the last bit.
     """
 
     def compile_function(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         def compile_with(cache: bool) -> Any:
-            fastmath = _REORDER if reorder else _STRICT
-            return numba.njit(signature, cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+            return numba.njit(signature, cache=cache, nogil=True, error_model="numpy")(function)
 
         try:
             machine_code = compile_with(cache=True)
@@ -49,12 +42,11 @@ def compiled(
     return compile_function
 
 
-def part(*, reorder: bool = False) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+def part() -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Make a function that compiled ones of the same module call; it is compiled, and cached, as part of them."""
-    fastmath = _REORDER if reorder else _STRICT
 
     def compile_function(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-        return cast(Callable[_Parameters, _Result], numba.njit(error_model="numpy", fastmath=fastmath)(function))
+        return cast(Callable[_Parameters, _Result], numba.njit(error_model="numpy")(function))
 
     return compile_function
 

@@ -6,27 +6,34 @@ import numba
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.compiled.jit import compiled, part
+from pulsetrain.streams.features.compiled.lanes import WIDTH, load, total, whole, zeros
 
 NEARLY_ZERO_VARIANCE = 1e-8
 """tsfresh calls a variance up to this zero (the absolute tolerance of numpy.isclose)."""
 
 
-@part(reorder=True)
+@part()
 def _pair_sum(samples: FloatArray, lag: int) -> float:
-    later = samples[lag:]
-    total = 0.0
-    for i in range(later.size):
-        total += samples[i] * later[i]
-    return total
+    n_pairs = samples.size - lag
+    products = zeros()
+    for i in range(0, whole(n_pairs), WIDTH):
+        products += load(samples, i) * load(samples, i + lag)
+    pairs = total(products)
+    for i in range(whole(n_pairs), n_pairs):
+        pairs += samples[i] * samples[i + lag]
+    return pairs
 
 
-@part(reorder=True)
+@part()
 def _triple_sum(samples: FloatArray, lag: int) -> float:
-    later, latest = samples[lag:], samples[2 * lag :]
-    total = 0.0
-    for i in range(latest.size):
-        total += samples[i] * later[i] * latest[i]
-    return total
+    n_triples = samples.size - 2 * lag
+    products = zeros()
+    for i in range(0, whole(n_triples), WIDTH):
+        products += load(samples, i) * load(samples, i + lag) * load(samples, i + 2 * lag)
+    triples = total(products)
+    for i in range(whole(n_triples), n_triples):
+        triples += samples[i] * samples[i + lag] * samples[i + 2 * lag]
+    return triples
 
 
 @compiled(numba.void(numba.float64[:, ::1], numba.float64[::1], numba.int64, numba.float64[::1]))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.compiled.jit import compiled, part, type_of
+from pulsetrain.streams.features.compiled.lanes import WIDTH, load, magnitudes, total, whole, zeros
 
 _Bits = npt.NDArray[np.int64]
 
@@ -75,17 +76,24 @@ def _extremes(bits: _Bits) -> tuple[np.int64, np.int64]:
     return low, high
 
 
-@part(reorder=True)
+@part()
 def _energy_and_path(samples: FloatArray) -> tuple[float, float, float]:
     """Sums of the squares of the samples, of their absolute differences, and of the squares of the differences."""
-    energy = samples[-1] * samples[-1]
-    absolute = squared = 0.0
-    for i in range(samples.size - 1):
+    n_steps = samples.size - 1
+    squares, lengths, squared_lengths = zeros(), zeros(), zeros()
+    for i in range(0, whole(n_steps), WIDTH):
+        lanes = load(samples, i)
+        steps = load(samples, i + 1) - lanes
+        squares += lanes * lanes
+        lengths += magnitudes(steps)
+        squared_lengths += steps * steps
+    energy, absolute, squared = total(squares), total(lengths), total(squared_lengths)
+    for i in range(whole(n_steps), n_steps):
         step = samples[i + 1] - samples[i]
         energy += samples[i] * samples[i]
         absolute += abs(step)
         squared += step * step
-    return energy, absolute, squared
+    return energy + samples[n_steps] * samples[n_steps], absolute, squared
 
 
 @part()
@@ -94,11 +102,19 @@ def _centre(samples: FloatArray, mean: float, centred: FloatArray) -> None:
         centred[i] = samples[i] - mean
 
 
-@part(reorder=True)
+@part()
 def _central_sums(centred: FloatArray, centred_index: FloatArray) -> tuple[float, float, float, float]:
     """Sums of the second, third and fourth powers, and of the products with the index."""
-    second = third = fourth = trend = 0.0
-    for i in range(centred.size):
+    seconds, thirds, fourths, trends = zeros(), zeros(), zeros(), zeros()
+    for i in range(0, whole(centred.size), WIDTH):
+        lanes = load(centred, i)
+        squares = lanes * lanes
+        seconds += squares
+        thirds += squares * lanes
+        fourths += squares * squares
+        trends += lanes * load(centred_index, i)
+    second, third, fourth, trend = total(seconds), total(thirds), total(fourths), total(trends)
+    for i in range(whole(centred.size), centred.size):
         square = centred[i] * centred[i]
         second += square
         third += square * centred[i]

@@ -14,7 +14,7 @@ from pulsetrain.streams.features.compiled.jit import compiled, part
 def _square(number):
     return number * number
 
-@compiled("float64(float64[::1])", reorder=True)
+@compiled("float64(float64[::1])")
 def energy(samples):
     total = 0.0
     for i in range(samples.size):
