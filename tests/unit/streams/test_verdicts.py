@@ -78,6 +78,14 @@ def test_a_window_that_comes_twice_is_recognised_also_after_the_next_session_beg
     assert not is_repeated(state, _window(115, session="s2"))
 
 
+def test_windows_of_an_agent_that_starts_over_and_over_are_recognised_as_far_back_as_the_window_engine_knows_it() -> None:
+    state: State = {}
+    windows = [_window(100 + 8 * start, session=f"s{start}") for start in range(16)]
+    for window in windows:
+        state, _ = judge(state, window, _judgement(flagged=False))
+    assert all(is_repeated(state, window) for window in windows)
+
+
 def test_the_clock_of_a_new_session_may_be_behind_that_of_the_last() -> None:
     state, _ = judge({}, _window(1000), _judgement(flagged=False))
     assert not is_repeated(state, _window(500, session="s2"))
