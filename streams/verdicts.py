@@ -27,8 +27,8 @@ CLEAR_AFTER_WINDOWS = 3
 """So many scored windows in a row without a flag close an anomaly."""
 
 REMEMBERED_SESSIONS = 16
-"""Agent sessions of one entity whose newest window is remembered, to drop windows that come twice; as many as the window
-engine remembers, for an agent that starts over and over."""
+"""Agent sessions of one entity whose newest window is remembered, to drop windows that come twice; as many as the
+window engine remembers, for an agent that starts over and over."""
 
 State = dict[str, Any]
 

@@ -1,7 +1,8 @@
-"""Order statistics without a sort of all samples: they are counted in buckets, and those of a few buckets are sorted.
+"""Order statistics without a sort of all samples: they are shared out to buckets, and those of a few are sorted.
 
-A bucket is a range of values, all of one width. Counting takes two fast passes, so that some ranks of a series cost a
-fraction of sorting it, on any processor.
+A bucket is a range of values, all of one width, and its number is one byte: 64 are compared at once. Some ranks of a
+series then cost a fraction of sorting it. What is done depends little on the numbers, for a processor that cannot
+foresee a branch loses the time of ten samples.
 """
 
 import numba
@@ -10,55 +11,41 @@ import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.streams.features.compiled.jit import compiled, part
+from pulsetrain.streams.features.compiled.masks import (
+    BYTES,
+    DOUBLES,
+    count_bits,
+    lowest_bit,
+    where_below,
+    where_equal,
+    where_up_to,
+)
 
-_Indices = npt.NDArray[np.uint32]
-"""Unsigned: none can count from the end, so that compiled code need not look."""
-
+_Bytes = npt.NDArray[np.uint8]
 _Counts = npt.NDArray[np.int32]
-_Flags = npt.NDArray[np.uint8]
 
+_NO_BUCKET = 255
+"""The buckets have the numbers below; bytes after the last sample's have this one."""
+_MOST_BUCKETS = 128
 _MANY = 32
 """More samples than that are sorted only if they are not the same few numbers."""
 _CROWD = 128
 """More samples than that are not sorted here."""
 
 
-def sorting_network(size: int) -> list[tuple[int, int]]:
-    """Batcher's odd-even merge sort of so many numbers, a power of 2: pairs of positions to bring into order.
-
-    It compares the same pairs whatever the numbers are, so that a processor need not foresee the outcome: with data
-    that it has not seen before, sorting by insertion costs twice as much. Batcher, "Sorting networks and their
-    applications", 1968.
-    """
-    runs = [2**power for power in range(size.bit_length() - 1)]
-    return [
-        (i, i + distance)
-        for run in runs
-        for distance in reversed([shorter for shorter in runs if shorter <= run])
-        for start in range(distance % run, size - distance, 2 * distance)
-        for i in range(start, start + distance)
-        if i // (2 * run) == (i + distance) // (2 * run)
-    ]
-
-
-_SIZES = (8, 16, 32, 64, _CROWD)
-_NETWORKS = np.array([pair for size in _SIZES for pair in sorting_network(size)], np.uint8)
-_NETWORK_ENDS = np.cumsum([0, *(len(sorting_network(size)) for size in _SIZES)])
-
-
 @part()
-def _number_buckets(samples: FloatArray, low: float, high: float, n_buckets: int, buckets: _Indices) -> None:
+def _number_buckets(samples: FloatArray, low: float, high: float, n_buckets: int, buckets: _Bytes) -> None:
     """Give each sample the number of its bucket; all get the first one if their width is no ordinary number."""
     buckets_per_unit = (n_buckets - 1) / (high - low)
     if 0 < buckets_per_unit < np.inf:
         for i in range(samples.size):
             buckets[i] = np.int32((samples[i] - low) * buckets_per_unit)
     else:
-        buckets[:] = 0
+        buckets[: samples.size] = 0
 
 
 @part()
-def _count(buckets: _Indices, counts: _Counts) -> None:
+def _count(buckets: _Bytes, counts: _Counts) -> None:
     """Count the samples of each bucket."""
     counts[:] = 0
     for i in range(buckets.size):
@@ -66,19 +53,16 @@ def _count(buckets: _Indices, counts: _Counts) -> None:
 
 
 @part()
-def _choose(ranks: IntArray, counts: _Counts, is_chosen: _Flags, chosen: IntArray, places: IntArray) -> int:
+def _choose(ranks: IntArray, counts: _Counts, chosen: IntArray, places: IntArray) -> int:
     """Choose the buckets that hold the ranks; gives the number of samples in them.
 
-    Fills in which buckets are chosen (buckets,), 1 or 0, and for each rank its bucket and its place among the sorted
-    samples of the chosen buckets.
+    Fills in for each rank its bucket and its place among the sorted samples of the chosen buckets.
     """
-    is_chosen[:] = 0
     n_below = n_chosen = k = 0
     rank = ranks[0]
     for bucket in range(counts.size):
         n_below += counts[bucket]
         if rank < n_below:
-            is_chosen[bucket] = 1
             n_chosen += counts[bucket]
             while rank < n_below:
                 chosen[k] = bucket
@@ -91,37 +75,55 @@ def _choose(ranks: IntArray, counts: _Counts, is_chosen: _Flags, chosen: IntArra
 
 
 @part()
-def _take_equal(samples: FloatArray, buckets: _Indices, is_chosen: _Flags, sample_of: FloatArray) -> bool:
-    """Take a sample of each bucket, and say whether it is the only number in each chosen one."""
+def _where_chosen(buckets: _Bytes, start: int, chosen: IntArray) -> int:
+    """Which of the 64 samples from a start on lie in a chosen bucket."""
+    mask = np.uint64(0)
+    for k in range(chosen.size):
+        mask |= where_equal(buckets, start, chosen[k])
+    return mask
+
+
+@part()
+def _collect(samples: FloatArray, buckets: _Bytes, chosen: IntArray, collected: FloatArray) -> None:
+    """Copy the samples of the chosen buckets."""
+    n_collected = 0
+    for start in range(0, buckets.size, BYTES):
+        mask = _where_chosen(buckets, start, chosen)
+        while mask:
+            collected[n_collected] = samples[start + lowest_bit(mask)]
+            n_collected += 1
+            mask &= mask - np.uint64(1)
+
+
+@part()
+def _take_equal(samples: FloatArray, buckets: _Bytes, chosen: IntArray, sample_of: FloatArray) -> bool:
+    """Take a sample of each chosen bucket, and say whether it is the only number there."""
     for i in range(samples.size):
         sample_of[buckets[i]] = samples[i]
-    n_others = 0
-    for i in range(samples.size):
-        n_others += is_chosen[buckets[i]] * (samples[i] != sample_of[buckets[i]])
-    return n_others == 0
+    for start in range(0, buckets.size, BYTES):
+        mask = _where_chosen(buckets, start, chosen)
+        while mask:
+            i = start + lowest_bit(mask)
+            if samples[i] != sample_of[buckets[i]]:
+                return False
+            mask &= mask - np.uint64(1)
+    return True
 
 
 @part()
-def _collect(samples: FloatArray, buckets: _Indices, is_chosen: _Flags, collected: FloatArray) -> None:
-    """Copy the samples of the chosen buckets to a place that has room for one more."""
-    n_collected = 0
-    for i in range(samples.size):
-        collected[n_collected] = samples[i]
-        n_collected += is_chosen[buckets[i]]
+def _sort(samples: FloatArray, n_samples: int, ordered: FloatArray) -> None:
+    """Put each of the first samples where it belongs: after as many as are smaller.
 
-
-@part()
-def _sort(samples: FloatArray, n_samples: int) -> None:
-    """Sort the first samples, by the smallest network that takes as many; the others are overwritten."""
-    network = 0
-    while _SIZES[network] < n_samples:
-        network += 1
-    samples[n_samples : _SIZES[network]] = np.inf
-    for pair in range(_NETWORK_ENDS[network], _NETWORK_ENDS[network + 1]):
-        upper, lower = _NETWORKS[pair, 0], _NETWORKS[pair, 1]
-        a, b = samples[upper], samples[lower]
-        samples[upper] = a if a < b else b
-        samples[lower] = b if a < b else a
+    There must be room for 16 more samples, which are overwritten.
+    """
+    samples[n_samples : n_samples + DOUBLES] = np.inf
+    for i in range(n_samples):
+        n_below = n_up_to = 0
+        for start in range(0, n_samples, DOUBLES):
+            n_below += count_bits(where_below(samples, start, samples[i]))
+            n_up_to += count_bits(where_up_to(samples, start, samples[i]))
+        for place in range(n_below, n_up_to):
+            ordered[place] = samples[i]
 
 
 @compiled(
@@ -155,12 +157,13 @@ def order_statistics(
     """
     n_samples = values.shape[1]
     n_buckets = 8
-    while 4 * n_buckets < n_samples + n_samples // 2:
+    while n_buckets < _MOST_BUCKETS and 4 * n_buckets < n_samples + n_samples // 2:
         n_buckets *= 2
-    buckets = np.empty(n_samples, np.uint32)
-    counts, is_chosen = np.empty(n_buckets, np.int32), np.empty(n_buckets, np.uint8)
+    counts = np.empty(n_buckets, np.int32)
+    buckets = np.full((n_samples + BYTES - 1) // BYTES * BYTES, _NO_BUCKET, np.uint8)
     chosen, places = np.empty(ranks.size, np.int64), np.empty(ranks.size, np.int64)
-    sample_of, collected = np.empty(n_buckets), np.empty(_CROWD + 1)
+    sample_of = np.empty(n_buckets)
+    collected, ordered = np.empty(_CROWD + DOUBLES), np.empty(_CROWD)
     n_crowded = 0
     for s in range(values.shape[0]):
         is_crowded[s] = False
@@ -168,16 +171,16 @@ def order_statistics(
             found[:, s] = minimum[s]
             continue
         _number_buckets(values[s], minimum[s], maximum[s], n_buckets, buckets)
-        _count(buckets, counts)
-        n_chosen = _choose(ranks, counts, is_chosen, chosen, places)
-        if n_chosen > _MANY and _take_equal(values[s], buckets, is_chosen, sample_of):
+        _count(buckets[:n_samples], counts)
+        n_chosen = _choose(ranks, counts, chosen, places)
+        if n_chosen > _MANY and _take_equal(values[s], buckets, chosen, sample_of):
             for k in range(ranks.size):
                 found[k, s] = sample_of[chosen[k]]
         elif n_chosen <= _CROWD:
-            _collect(values[s], buckets, is_chosen, collected)
-            _sort(collected, n_chosen)
+            _collect(values[s], buckets, chosen, collected)
+            _sort(collected, n_chosen, ordered)
             for k in range(ranks.size):
-                found[k, s] = collected[places[k]]
+                found[k, s] = ordered[places[k]]
         else:
             is_crowded[s] = True
             n_crowded += 1

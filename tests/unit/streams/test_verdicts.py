@@ -78,7 +78,7 @@ def test_a_window_that_comes_twice_is_recognised_also_after_the_next_session_beg
     assert not is_repeated(state, _window(115, session="s2"))
 
 
-def test_windows_of_an_agent_that_starts_over_and_over_are_recognised_as_far_back_as_the_window_engine_knows_it() -> None:
+def test_windows_of_an_agent_that_starts_over_and_over_are_recognised() -> None:
     state: State = {}
     windows = [_window(100 + 8 * start, session=f"s{start}") for start in range(16)]
     for window in windows:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features import FeatureSet, extract
-from pulsetrain.streams.features.compiled.order_statistics import sorting_network
 from pulsetrain.streams.features.ranks import KnownRanks, find_samples
 from tests.unit.streams.features.series_strategies import batches
 
@@ -79,28 +78,6 @@ def test_a_series_that_is_not_finite_has_no_sample_at_any_rank() -> None:
     extremes = np.array([np.nan, 1.0]), np.array([np.nan, 3.0])
     found = find_samples(np.array([0, 1]), values, *extremes)
     np.testing.assert_array_equal(found, [[np.nan, 1.0], [np.nan, 2.0]])
-
-
-@pytest.mark.parametrize(("size", "n_pairs"), [(2, 1), (4, 5), (8, 19), (16, 63)])
-def test_the_network_has_as_many_pairs_as_published_and_sorts_every_series_of_zeros_and_ones(
-    size: int, n_pairs: int
-) -> None:
-    """A network that sorts all of these sorts any numbers: Knuth, The Art of Computer Programming, 5.3.4."""
-    network = sorting_network(size)
-    assert len(network) == n_pairs
-    lanes = (np.arange(2**size)[:, np.newaxis] >> np.arange(size)) & 1
-    for upper, lower in network:
-        lanes[:, [upper, lower]] = np.sort(lanes[:, [upper, lower]], axis=-1)
-    assert (np.diff(lanes, axis=-1) >= 0).all()
-
-
-@pytest.mark.parametrize("size", [32, 64, 128])
-def test_a_large_network_sorts_numbers_in_any_order(size: int) -> None:
-    numbers = np.random.default_rng(size).normal(size=(200, size))
-    expected = np.sort(numbers, axis=-1)
-    for upper, lower in sorting_network(size):
-        numbers[:, [upper, lower]] = np.sort(numbers[:, [upper, lower]], axis=-1)
-    np.testing.assert_array_equal(numbers, expected)
 
 
 def test_known_ranks_stay_in_order_and_each_knows_its_position() -> None:
