@@ -1,8 +1,8 @@
 """Order statistics without a sort of all samples: they are shared out to buckets, and those of a few are sorted.
 
 A bucket is a range of values, all of one width, and its number is one byte: 64 are compared at once. Some ranks of a
-series then cost a fraction of sorting it. What is done depends little on the numbers, for a processor that cannot
-foresee a branch loses the time of ten samples.
+series then cost a fraction of sorting it. Little is decided sample by sample, for a branch that the processor cannot
+foresee takes the time of ten samples.
 """
 
 import numba
@@ -75,7 +75,7 @@ def _choose(ranks: IntArray, counts: _Counts, chosen: IntArray, places: IntArray
 
 
 @part()
-def _where_chosen(buckets: _Bytes, start: int, chosen: IntArray) -> int:
+def _where_chosen(buckets: _Bytes, start: int, chosen: IntArray) -> np.uint64:
     """Which of the 64 samples from a start on lie in a chosen bucket."""
     mask = np.uint64(0)
     for k in range(chosen.size):
