@@ -1,6 +1,6 @@
 """FeatureWindow: one window of one entity, as features of its metrics with their quality."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,6 +17,7 @@ from pulsetrain.schemas.identity import (
     name_problem,
     names_fit,
 )
+from pulsetrain.schemas.repeated_names import RepeatedNames
 
 MAX_WINDOW_BYTES = 4_000_000
 
@@ -40,7 +41,8 @@ class SampleCount(StrEnum):
     OUT_OF_RANGE = "out_of_range"
 
 
-_COUNTS_OF_VERSION_1 = tuple(SampleCount)[:7]
+_COUNT_NAMES = tuple(count.value for count in SampleCount)
+_COUNTS_OF_VERSION_1 = _COUNT_NAMES[:7]
 """Version 1 gives no reasons for what is invalid: they decode as 0."""
 
 
@@ -85,7 +87,29 @@ _VERSION_2 = _VERSION_1 | {
     ],
 }
 
-CODEC = AvroCodec([_VERSION_1, _VERSION_2], MAX_WINDOW_BYTES)
+
+def _names_problem(names: Sequence[str]) -> str | None:
+    """The first rule that names of metrics or features break, as a sentence."""
+    if len(set(names)) != len(names):
+        return "a metric or a feature is named twice"
+    if not names_fit(names):
+        return f"a metric's or feature's name must have 1 to {MAX_NAME_CHARACTERS} characters"
+    return None
+
+
+def _count_names_problem(names: Sequence[str]) -> str | None:
+    return None if tuple(names) in (_COUNT_NAMES, _COUNTS_OF_VERSION_1) else f"counts named {list(names)}"
+
+
+CODEC = AvroCodec(
+    [_VERSION_1, _VERSION_2],
+    MAX_WINDOW_BYTES,
+    [
+        RepeatedNames("metrics", ("entity",), _names_problem),
+        RepeatedNames("features", (), _names_problem),
+        RepeatedNames("count_names", (), _count_names_problem),
+    ],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +154,10 @@ def encode_feature_window(window: FeatureWindow) -> bytes:
             "start_ns": window.start_ns,
             "end_ns": window.end_ns,
             "complete": window.complete,
-            "metrics": list(window.metrics),
-            "features": list(window.features),
+            "metrics": window.metrics,
+            "features": window.features,
             "values": float_bytes(window.values),
-            "count_names": list(SampleCount),
+            "count_names": _COUNT_NAMES,
             "counts": int_bytes(window.counts),
             "clock_offset_ns": window.clock_offset_ns,
         }
@@ -147,7 +171,7 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
         DecodeError: the bytes are no valid FeatureWindow.
     """
     record = CODEC.decode(message)
-    metrics, features = tuple(record["metrics"]), tuple(record["features"])
+    metrics, features = record["metrics"], record["features"]
     window = FeatureWindow(
         node=record["node"],
         session=record["session"],
@@ -169,9 +193,7 @@ def decode_feature_window(message: bytes | None) -> FeatureWindow:
 
 
 def _counts(record: Record, metrics: int) -> IntArray:
-    names = tuple(record["count_names"])
-    if names not in (tuple(SampleCount), _COUNTS_OF_VERSION_1):
-        raise DecodeError(DecodeFailure.INVALID, f"counts named {record['count_names']}")
+    names = record["count_names"]
     counts = ints_from(record["counts"], (metrics, len(names)), "counts")
     if len(names) == len(SampleCount):
         return counts
@@ -179,7 +201,7 @@ def _counts(record: Record, metrics: int) -> IntArray:
 
 
 def _problem(window: FeatureWindow) -> str | None:
-    """The first rule that the window breaks, as a sentence."""
+    """The first rule that the window breaks, as a sentence; the codec looks at the names."""
     problem = (
         name_problem("node", window.node)
         or name_problem("session", window.session)
@@ -191,10 +213,6 @@ def _problem(window: FeatureWindow) -> str | None:
     if not 0 <= window.start_ns < window.end_ns:
         return "a window must start at or after the Unix epoch and end after its start"
     metrics, features = len(window.metrics), len(window.features)
-    if len(set(window.metrics)) != metrics or len(set(window.features)) != features:
-        return "a metric or a feature is named twice"
-    if not names_fit(window.metrics) or not names_fit(window.features):
-        return f"a metric's or feature's name must have 1 to {MAX_NAME_CHARACTERS} characters"
     if window.values.shape != (metrics, features):
         return f"values have shape {window.values.shape} for {metrics} metrics of {features} features"
     if window.counts.shape != (metrics, len(SampleCount)):

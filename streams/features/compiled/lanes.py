@@ -1,8 +1,8 @@
-"""Sums in eight lanes at once, with the same bits on every processor and from every compiler.
+"""Sums in four lanes at once, with the same bits on every processor and from every compiler.
 
 A compiler that may reorder a sum takes as many lanes as the processor has, and not always the same number for the same
 source, so that two workers would give features that differ in the last digit. Here the order is part of the program:
-lane k sums the samples k, k + 8, k + 16 and so on, and `total` adds the lanes pair by pair. The processor's vector
+lane k sums the samples k, k + 4, k + 8 and so on, and `total` adds the lanes pair by pair. The processor's vector
 instructions do that without more time, however wide they are.
 
 For compiled code only::
@@ -26,7 +26,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.compiled.jit import part
 
-WIDTH: Final = 8
+WIDTH: Final = 4
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 _BITS = ir.VectorType(ir.IntType(64), WIDTH)
@@ -40,7 +40,7 @@ _Code = Callable[..., Any]
 
 
 class Lanes(Protocol):
-    """Eight numbers; each operation is done on all of them."""
+    """Four numbers; each operation is done on all of them."""
 
     def __add__(self, other: "Lanes") -> "Lanes": ...
 
@@ -116,13 +116,13 @@ zeros = cast(Callable[[], Lanes], _extending.intrinsic(_zeros))
 """A zero in each lane."""
 
 load = cast(Callable[[FloatArray, int], Lanes], _extending.intrinsic(_load))
-"""The eight samples from an index on; the array (samples,) is contiguous, and must hold them: nothing looks."""
+"""The four samples from an index on; the array (samples,) is contiguous, and must hold them: nothing looks."""
 
 magnitudes = cast(Callable[[Lanes], Lanes], _extending.intrinsic(_magnitudes))
 """Each lane without its sign."""
 
 total = cast(Callable[[Lanes], float], _extending.intrinsic(_total))
-"""The sum of the lanes: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))."""
+"""The sum of the lanes: (0 + 1) + (2 + 3)."""
 
 
 @part()

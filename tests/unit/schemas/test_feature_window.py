@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pulsetrain.schemas.anomaly import Anomaly, AnomalyState, DataQuality, Evidence, Model, Vote, anomaly_id
+from pulsetrain.schemas.avro import AvroCodec
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure, EncodeError
 from pulsetrain.schemas.feature_window import (
     CODEC,
+    MAX_WINDOW_BYTES,
     FeatureWindow,
     SampleCount,
     decode_feature_window,
@@ -43,7 +45,7 @@ def window(**changes: Any) -> FeatureWindow:
 
 def raw(**changes: Any) -> bytes:
     """A message with fields as no encoder of ours would write them."""
-    return CODEC.encode(CODEC.decode(encode_feature_window(window())) | changes)
+    return AvroCodec(CODEC.schemas, MAX_WINDOW_BYTES).encode(CODEC.decode(encode_feature_window(window())) | changes)
 
 
 names = st.text(min_size=1, max_size=20)

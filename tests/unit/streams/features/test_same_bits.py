@@ -58,7 +58,7 @@ def test_lanes_add_in_the_stated_order() -> None:
     samples = np.array([0.5, -0.5] * 12)
     samples[8], samples[16] = 2.0**26, -(2.0**26)
     terms = np.abs(samples * samples + samples).reshape(-1, WIDTH)
-    lanes = terms[0] + terms[1] + terms[2]
-    expected = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
+    lanes = np.add.accumulate(terms)[-1]
+    expected = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
     assert _sum_of_magnitudes(samples) == expected
     assert _sum_of_magnitudes(samples) != float(np.add.accumulate(terms.ravel())[-1])
