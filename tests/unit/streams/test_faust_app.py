@@ -1,7 +1,8 @@
 """The Faust app of a stage: its settings, and what is changed inside Faust."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -13,8 +14,12 @@ from pulsetrain.streams.faust_app import BATCH_BYTES, make_app
 from pulsetrain.streams.faust_transport import FETCH_WAIT_MS
 
 
-def consumer_of(app: Any) -> Any:
-    return app._new_consumer()
+@contextmanager
+def consumer_of(app: Any) -> Iterator[Any]:
+    """A consumer whose thread never starts, so that it doesn't close its loop either."""
+    consumer = app._new_consumer()
+    with closing(consumer._thread.thread_loop):
+        yield consumer
 
 
 def features_app() -> Any:
@@ -31,15 +36,16 @@ def handing_over(scenario: Callable[[Any, Any], Awaitable[None]]) -> list[str]:
         topic = app.topic("samples")
         app.topics.add(topic)
         app.flow_control.resume()
-        consumer, caller = consumer_of(app), asyncio.current_task()
+        caller = asyncio.current_task()
 
         async def handler() -> None:
             await app.flow_control.acquire()
             await topic.queue.put("message")
             happened.append("handled" if asyncio.current_task() is caller else "handled by a task of its own")
 
-        await scenario(consumer, topic)
-        await consumer.wait_first(handler(), consumer.suspend_flow.wait())
+        with consumer_of(app) as consumer:
+            await scenario(consumer, topic)
+            await consumer.wait_first(handler(), consumer.suspend_flow.wait())
 
     asyncio.run(asyncio.wait_for(run(), 30))
     return happened
@@ -83,8 +89,8 @@ def test_what_the_handler_of_a_message_raises_is_raised() -> None:
     async def run() -> None:
         app = features_app()
         app.flow_control.resume()
-        consumer = consumer_of(app)
-        await consumer.wait_first(fail(), consumer.suspend_flow.wait())
+        with consumer_of(app) as consumer:
+            await consumer.wait_first(fail(), consumer.suspend_flow.wait())
 
     with pytest.raises(LookupError, match="no callback"):
         asyncio.run(run())
@@ -101,11 +107,10 @@ def test_faust_still_knows_when_a_partition_last_made_progress() -> None:
 def test_the_consumer_that_faust_makes_waits_only_shortly_for_a_fetch() -> None:
     async def fetch_wait_ms() -> int:
         app = features_app()
-        consumer = consumer_of(app)
-        thread = consumer._new_consumer_thread()
-        made = thread._create_worker_consumer(app.transport)
-        await made.stop()
-        return int(made._fetch_max_wait_ms)
+        with consumer_of(app) as consumer:
+            made = consumer._thread._create_worker_consumer(app.transport)
+            await made.stop()
+            return int(made._fetch_max_wait_ms)
 
     assert asyncio.run(fetch_wait_ms()) == FETCH_WAIT_MS
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,11 +79,15 @@ class _Worker:
         await draining
         return self.queue
 
+    def close(self) -> None:
+        """Closes the loop of the consumer's thread, which never starts and so doesn't do it."""
+        self.consumer._thread.thread_loop.close()
+
 
 def _delivered(transport: type[aiokafka.Transport]) -> tuple[list[int], int]:
     async def scenario() -> tuple[list[int], int]:
-        worker = _Worker(transport)
-        return await worker.restore_and_resume(), len(worker.consumer._gap[FEATURES])
+        with closing(_Worker(transport)) as worker:
+            return await worker.restore_and_resume(), len(worker.consumer._gap[FEATURES])
 
     return asyncio.run(scenario())
 
@@ -99,12 +104,12 @@ def test_faust_by_itself_leaves_messages_out() -> None:
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_a_seek_does_not_wait_for_a_fetch_that_waits_for_the_flow(is_stopped: bool) -> None:
     async def scenario() -> None:
-        worker = _Worker(ShortWaitTransport)
-        draining = asyncio.ensure_future(worker.consumer._drain_messages(worker._fetcher))
-        if is_stopped:
-            worker.consumer.stop_flow()
-        await asyncio.wait_for(worker.consumer.perform_seek(), 30)
-        draining.cancel()
-        await asyncio.gather(draining, return_exceptions=True)
+        with closing(_Worker(ShortWaitTransport)) as worker:
+            draining = asyncio.ensure_future(worker.consumer._drain_messages(worker._fetcher))
+            if is_stopped:
+                worker.consumer.stop_flow()
+            await asyncio.wait_for(worker.consumer.perform_seek(), 30)
+            draining.cancel()
+            await asyncio.gather(draining, return_exceptions=True)
 
     asyncio.run(scenario())
