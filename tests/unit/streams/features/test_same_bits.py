@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.compiled.jit import compiled
@@ -28,20 +29,37 @@ def _digests(cache: Path, **environment: str) -> list[str]:
         env={**inherited, "NUMBA_CACHE_DIR": str(cache), **environment},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=250,
     )
     assert completed.returncode == 0, completed.stderr
     return completed.stdout.splitlines()
 
 
-def test_a_worker_that_compiles_gives_the_bits_of_one_that_loads_machine_code(tmp_path: Path) -> None:
-    compiling = _digests(tmp_path)
-    assert _digests(tmp_path) == compiling
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where this machine's code is kept; it is compiled once for all tests."""
+    return tmp_path_factory.mktemp("machine_code")
 
 
-def test_a_worker_on_a_plain_processor_gives_the_bits_of_one_on_this_machine(tmp_path: Path) -> None:
-    plain = _digests(tmp_path / "plain", NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
-    assert plain == _digests(tmp_path / "native")
+@pytest.fixture(scope="module")
+def compiling(cache: Path) -> list[str]:
+    """The digests of a worker that compiles everything for this machine."""
+    assert not list(cache.iterdir())
+    return _digests(cache)
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_that_compiles_gives_the_bits_of_one_that_loads_machine_code(
+    compiling: list[str], cache: Path
+) -> None:
+    assert _digests(cache) == compiling
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_on_a_plain_processor_gives_the_bits_of_one_on_this_machine(
+    compiling: list[str], tmp_path: Path
+) -> None:
+    assert _digests(tmp_path, NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="") == compiling
 
 
 @compiled("float64(float64[::1])")
