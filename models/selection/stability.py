@@ -14,7 +14,7 @@ import numpy as np
 
 from pulsetrain.models.preparation import BoolArray
 from pulsetrain.models.selection.report import Step, StepOutcome, StepResult
-from pulsetrain.models.selection.variance import analyse
+from pulsetrain.models.selection.variance import analyse, to_unit
 from pulsetrain.models.selection.windows import Evidence, independent
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 
@@ -73,6 +73,7 @@ def stability(evidence: Evidence, metrics: IntArray) -> StepResult:
 
 def volatility(values: FloatArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
     """Volatility, 0 to 1, and p-value, both (columns,), of `values` (windows, columns) in `groups` (windows,)."""
+    values = to_unit(values)
     f_values, p_values = analyse(values, groups)
     sizes = np.unique(groups, return_counts=True)[1]
     total, between = len(values), len(sizes) - 1

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pulsetrain.models.selection.report import StepResult
 from pulsetrain.models.selection.stability import stability, volatility
@@ -101,3 +103,11 @@ def test_pure_noise_loses_hardly_a_feature() -> None:
 
     # The adjusted p-values let one family in a hundred lose anything at all.
     assert _stability(normal).dropped.sum() <= 1
+
+
+@given(column=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=40, max_size=40))
+def test_whatever_the_size_of_the_values_there_is_a_volatility(column: list[float]) -> None:
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        figures = _stability(np.column_stack([column, np.arange(40.0)])).figures
+
+    assert ((figures >= 0) & (figures <= 1)).all()
