@@ -9,7 +9,7 @@ import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount
-from pulsetrain.streams.align.columns import metric_columns
+from pulsetrain.streams.align.columns import MAX_REMEMBERED_METRICS, metric_columns
 from pulsetrain.streams.align.grid import Grid, Gridded, align
 from pulsetrain.streams.align.rates import rates
 from pulsetrain.streams.features import FeatureSets
@@ -49,7 +49,9 @@ def _feature_window(
     features: list[FloatArray],
     feature_sets: FeatureSets,
 ) -> FeatureWindow:
-    metrics, rows = _order(tuple(one.metrics for one in series))
+    names = tuple(one.metrics for one in series)
+    is_long = sum(map(len, names)) > MAX_REMEMBERED_METRICS
+    metrics, rows = _order(names) if is_long else _remembered_order(names)
     layout = feature_sets.layout(metrics)
     return FeatureWindow(
         node=closed.node,
@@ -67,7 +69,6 @@ def _feature_window(
     )
 
 
-@lru_cache(maxsize=_CACHED_LAYOUTS)
 def _order(names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], IntArray]:
     """The metrics of some series in order of their names, and the row in which each comes first."""
     row_of: dict[str, int] = {}
@@ -77,6 +78,9 @@ def _order(names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], IntArra
     rows = np.array([row_of[metric] for metric in metrics], dtype=np.int64)
     rows.flags.writeable = False
     return metrics, rows
+
+
+_remembered_order = lru_cache(maxsize=_CACHED_LAYOUTS)(_order)
 
 
 def _entity_series(entity: EntityWindow, closed: ClosedWindow, settings: WindowSettings) -> Iterator[_Series]:

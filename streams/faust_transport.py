@@ -44,8 +44,8 @@ class _DirectConsumer(_Consumer):
     async def wait_first(self, *coros: Any, timeout: Any = None) -> WaitResults:  # noqa: ASYNC109 (as in Faust)
         """Where Faust hands a message over (its handler, and the wait for a suspended flow), just calls the handler.
 
-        The handler waits for the flow to be resumed and for room in the queue of the topic's agent: where either is
-        missing, and in every other call, it is as in Faust.
+        The handler waits for the flow to be resumed, for room in the producer's buffer, and for room in the queue of
+        the topic's agent: where one is missing, and in every other call, it is as in Faust.
         """
         if len(coros) != 2 or not self._has_room():
             return await super().wait_first(*coros, timeout=timeout)
@@ -56,7 +56,12 @@ class _DirectConsumer(_Consumer):
         return _HANDED_OVER
 
     def _has_room(self) -> bool:
-        return self.app.flow_control.is_active() and not any(topic.queue.full() for topic in self.app.topics)
+        buffer = self.app.producer.buffer
+        return (
+            self.app.flow_control.is_active()
+            and buffer.size <= buffer.max_messages
+            and not any(topic.queue.full() for topic in self.app.topics)
+        )
 
 
 class DirectTransport(ShortWaitTransport):

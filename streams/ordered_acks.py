@@ -53,6 +53,11 @@ class OrderedAcks:
         self._pending.clear()
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the partition was revoked, or something that was sent has failed."""
+        return self._closed
+
+    @property
     def held(self) -> int:
         """How many messages are not acknowledged yet."""
         return len(self._held)

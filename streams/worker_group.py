@@ -64,7 +64,8 @@ def run_worker(
         StreamError: a stage is unknown, or the topics don't fit (one stage only; several report it themselves).
         FeatureError: the configured feature set names something that tsfresh does not know.
     """
-    FeatureSets.from_fc_parameters(settings.features, settings.metric_features)
+    if "features" in stages:
+        FeatureSets.from_fc_parameters(settings.features, settings.metric_features)
     if len(stages) == 1:
         from pulsetrain.streams.worker import run_stage  # Faust's import takes a second and only the child needs it
 

@@ -9,6 +9,9 @@ import numpy.typing as npt
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.catalogue import BetweenSamples, MetricKind, find
 
+MAX_REMEMBERED_METRICS = 2_000
+"""What is worked out once for so many metrics or fewer is worked out anew each time for more: a sender chooses them."""
+
 _CACHED_LAYOUTS = 1024
 
 
@@ -28,9 +31,12 @@ class MetricColumns:
     wraps_at: FloatArray
 
 
-@lru_cache(maxsize=_CACHED_LAYOUTS)
 def metric_columns(metrics: tuple[str, ...]) -> MetricColumns:
     """Looks the metrics up; an unknown one is a gauge that is interpolated."""
+    return _look_up(metrics) if len(metrics) > MAX_REMEMBERED_METRICS else _remembered(metrics)
+
+
+def _look_up(metrics: tuple[str, ...]) -> MetricColumns:
     found = [find(metric) for metric in metrics]
     is_counter = np.array([known is not None and known.kind is MetricKind.COUNTER for known in found], dtype=np.bool_)
     holds = np.array([known is not None and known.between_samples is BetweenSamples.HOLD for known in found], np.bool_)
@@ -47,3 +53,6 @@ def metric_columns(metrics: tuple[str, ...]) -> MetricColumns:
     for array in (columns.gauges, columns.holds, columns.counters, columns.wraps_at):
         array.flags.writeable = False
     return columns
+
+
+_remembered = lru_cache(maxsize=_CACHED_LAYOUTS)(_look_up)

@@ -61,11 +61,12 @@ class DetectStage:
             acks = self._acks.setdefault(event.message.tp, OrderedAcks(self._stop_worker))
             acks.hold(event)
             try:
-                confirmation = await self._take(event)
+                confirmation = await self._take(event, acks)
             except Exception as error:  # the verdict may be lost: nothing after this may be acknowledged
                 self._stop_worker(error)
                 return
-            acks.settle(event.message.offset + 1, [confirmation])
+            if confirmation is not None:
+                acks.settle(event.message.offset + 1, [confirmation])
 
     def on_revoked(self) -> None:
         """What was not acknowledged is delivered again, to this worker or to another."""
@@ -90,8 +91,11 @@ class DetectStage:
             details={name: self._counts[name] for name in names},
         )
 
-    async def _take(self, event: EventT[bytes]) -> Confirmation:
-        """Publishes what the window leads to; once the result is confirmed, the window may be forgotten."""
+    async def _take(self, event: EventT[bytes], acks: OrderedAcks) -> Confirmation | None:
+        """Publishes what the window leads to; once the result is confirmed, the window may be forgotten.
+
+        None where the partition went to another worker meanwhile: the state is that worker's to change.
+        """
         message = event.message
         try:
             window = decode_feature_window(message.value)
@@ -113,7 +117,7 @@ class DetectStage:
             confirmation = await self._outbox.send(self._topics.anomalies, window.entity.encode(), revision)
             await confirmation
             self._counts["anomalies"] += 1
-        return self._entities.change(window.entity, state)
+        return None if acks.is_closed else self._entities.change(window.entity, state)
 
     def _stop_worker(self, failure: BaseException) -> None:
         self.on_revoked()

@@ -98,7 +98,10 @@ class WindowEngine:
         return max(RESEND_LIMIT_NS, self._times.idle_timeout_ns)
 
     def recall(self, block: SampleBlock, append_ns: int) -> None:
-        """Learn from a block before the committed offset which windows other workers have emitted."""
+        """Learn from a block before the committed offset which windows other workers have emitted.
+
+        What there is to say about it, they have said, or say again when it comes to `process`: nothing is reported.
+        """
         self._move_clock(append_ns)
         arrival = Arrival.of(block, append_ns, self._times)
         if not arrival.is_in_future:
@@ -179,13 +182,17 @@ class WindowEngine:
         if jump_ns is None:
             return
         jump_seconds = jump_ns / NS
-        where = "forward" if jump_ns > 0 else "back (or its samples come so much later)"
+        moved, cause = (
+            ("sooner", "its clock was set forward: check its time synchronisation")
+            if jump_ns > 0
+            else ("later", "its clock was set back, or their delivery is delayed: check its time synchronisation first")
+        )
         self._say(
             StatusEvent.CLOCK_JUMPED,
             Severity.WARNING,
             node,
-            f"the clock of {node.name} has jumped {abs(jump_seconds):.1f} s {where}, measured by the broker's; "
-            "its samples are not comparable in time with those before; check its time synchronisation",
+            f"the samples of {node.name} come {abs(jump_seconds):.1f} s {moved} than before, by the broker's clock: "
+            f"{cause}",
             {"jump_seconds": jump_seconds},
         )
 

@@ -99,7 +99,7 @@ def columns_among(some: tuple[str, ...], metrics: tuple[str, ...]) -> IntArray:
 
 
 def concatenated(stretches: Sequence[Stretch]) -> Stretch | None:
-    """All rows as one stretch, in which each metric's values lie together; None where they are none.
+    """All rows as one stretch; None where they are none.
 
     That is where they have other metrics or boots, or where they do not follow one another.
     """
@@ -114,7 +114,7 @@ def concatenated(stretches: Sequence[Stretch]) -> Stretch | None:
     if not (ticks_ns[1:] > ticks_ns[:-1]).all():
         return None
     origins = tuple(chain.from_iterable(stretch.origins for stretch in stretches))
-    return Stretch(origins, ticks_ns, np.concatenate([stretch.values.T for stretch in stretches], axis=1).T)
+    return Stretch(origins, ticks_ns, np.concatenate([stretch.values for stretch in stretches]))
 
 
 def merged(stretches: Sequence[Stretch], metrics: tuple[str, ...]) -> tuple[IntArray, FloatArray]:

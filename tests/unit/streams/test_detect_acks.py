@@ -16,6 +16,7 @@ from pulsetrain.streams import shutdown
 from pulsetrain.streams.confirmed_table import ConfirmedTable
 from pulsetrain.streams.faust_app import make_app
 from pulsetrain.streams.settings import WorkerSettings
+from pulsetrain.streams.stages import detect
 from pulsetrain.streams.stages.detect import DetectStage
 
 SECOND = 1_000_000_000
@@ -165,6 +166,31 @@ def test_a_dead_letter_that_can_not_be_sent_stops_the_worker(monkeypatch: pytest
         await run.consume(b"no window", _window(105))
         assert run.acked == []
         assert len(run.crashed) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_that_lost_the_partition_while_its_verdict_was_on_the_way_leaves_the_state_to_its_successor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        run = _Run(monkeypatch)
+        flagged = SimpleNamespace(id="a")
+        monkeypatch.setattr(detect, "judge", lambda *_: ({}, flagged))
+        monkeypatch.setattr(detect, "encode_json", lambda _: b"{}")
+        confirmed = asyncio.get_running_loop().create_future()
+
+        async def send(*_: Any, **__: Any) -> asyncio.Future[None]:
+            return confirmed
+
+        monkeypatch.setattr(run.stage._outbox, "send", send)
+        monkeypatch.setattr(run.stage, "_count", lambda *_: asyncio.sleep(0))
+        consuming = asyncio.ensure_future(run.consume(_window(100)))
+        await run.settled()
+        run.stage.on_revoked()
+        confirmed.set_result(None)
+        await consuming
+        assert (run.changelog.sent, run.acked) == ([], [])
 
     asyncio.run(scenario())
 

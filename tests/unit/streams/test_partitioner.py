@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams import partitioner
 from pulsetrain.streams.faust_app import make_app
 from pulsetrain.streams.partitioner import partition_of_key
 
@@ -33,5 +34,12 @@ def test_without_a_key_the_partition_is_one_that_is_available() -> None:
 
 def test_the_workers_producer_places_by_it() -> None:
     app = make_app("features", KafkaSettings(bootstrap="b:9092"), TopicNames("t."), 4, declare_topics=False)
-    partitioner: Any = app.conf.producer_partitioner
-    assert partitioner is partition_of_key
+    configured: Any = app.conf.producer_partitioner
+    assert configured is partition_of_key
+
+
+def test_a_long_key_is_placed_but_not_remembered() -> None:
+    before = partitioner._remembered_hash.cache_info().currsize
+    key = b"k" * 257
+    assert partition_of_key(key, range(7), range(7)) == DefaultPartitioner()(key, range(7), range(7))
+    assert partitioner._remembered_hash.cache_info().currsize == before

@@ -122,7 +122,7 @@ def test_a_clock_that_is_set_back_is_reported_as_a_status_event() -> None:
     [event] = jump_events(events)
     assert event.node == "n"
     assert event.details == {"jump_seconds": -40.0}
-    assert "40.0 s back" in event.message
+    assert "40.0 s later" in event.message
 
 
 def test_what_other_workers_have_reported_is_not_reported_again() -> None:
