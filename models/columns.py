@@ -153,8 +153,7 @@ def _is_judged(name: str) -> bool:
 
 
 def _selected(candidates: _Candidates, context: TrainingContext) -> Selected:
-    medians = np.median(candidates.values, axis=0)
-    faults = tuple(as_fault(fault, candidates.names, medians) for fault in context.faults)
+    faults = tuple(as_fault(fault, candidates.names) for fault in context.faults)
     evidence = Evidence(candidates.values, context.ends_ns, context.entities, context.window_ns, faults)
     return run_steps(evidence, [split_column(name)[0] for name in candidates.names])
 

@@ -4,6 +4,8 @@ Labels speak of the metrics that their faults touched: of such a metric the feat
 no labelled fault has touched keeps all of its features, since the next fault may be another one.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from pulsetrain.models.preparation import BoolArray
@@ -27,7 +29,8 @@ def discrimination(evidence: Evidence, metrics: IntArray) -> StepResult:
     """Drop columns whose F between normal windows and each of the faults is at most `MIN_F`.
 
     `metrics` (columns,) numbers the metric of each column; not dropped are those of a metric none of whose columns
-    has a higher F. The figures are the F; 0 where the step is not taken.
+    has a higher F. A fault has no say in a column that it lacks, and a column with less than `MIN_FAULTS` faults stays.
+    The figures are the F; 0 where the step is not taken.
     """
     normal = evidence.normal[independent(evidence.ends_ns, evidence.entities, evidence.window_ns)]
     faults = [_independent_values(fault, evidence.window_ns) for fault in evidence.faults]
@@ -40,18 +43,20 @@ def discrimination(evidence: Evidence, metrics: IntArray) -> StepResult:
     groups = np.repeat(np.arange(len(classes), dtype=np.int64), [len(values) for values in classes])
     f_values, p_values = analyse(np.concatenate(classes), groups)
     tells = (f_values > MIN_F) & (p_values <= MAX_P_VALUE)
+    is_asked = np.sum([np.isfinite(values).any(axis=0) for values in faults], axis=0) >= MIN_FAULTS
     detail = f"{len(normal)} normal windows and {len(groups) - len(normal)} of {len(faults)} faults"
     return StepResult(
         StepOutcome(Step.DISCRIMINATION, True, detail),
-        dropped=~tells & _is_touched(tells, metrics),
+        dropped=is_asked & ~tells & _is_touched(tells, metrics),
         figures=np.minimum(f_values, np.finfo(np.float64).max),
     )
 
 
 def _independent_values(fault: Fault, window_ns: int) -> FloatArray:
+    """Windows of the fault that share no sample; a column with too few of them to be a class has NaN in all."""
     during = fault.is_during()
-    ends_ns = fault.ends_ns[during]
-    return fault.values[during][independent(ends_ns, [""] * len(ends_ns), window_ns)]
+    values = replace(fault, values=fault.values[during], ends_ns=fault.ends_ns[during]).independent(window_ns).values
+    return np.where(np.isfinite(values).sum(axis=0) >= MIN_CLASS_WINDOWS, values, np.nan)
 
 
 def _too_little(labelled: int, usable: int, normal: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pulsetrain.models.preparation import BoolArray
+from pulsetrain.models.selection.last_of_metric import last_of_metric
 from pulsetrain.models.selection.report import Step, StepOutcome, StepResult
 from pulsetrain.models.selection.variance import analyse, to_unit
 from pulsetrain.models.selection.windows import Evidence, independent
@@ -67,7 +67,7 @@ def stability(evidence: Evidence, metrics: IntArray) -> StepResult:
             f"{int(dropped.sum())} of {len(dropped)} features move together, so it is the work that differs: {among}"
         )
         return StepResult(StepOutcome(Step.STABILITY, False, detail), np.zeros_like(dropped), figures)
-    dropped &= ~_last_of_metric(dropped, figures, metrics)
+    dropped &= ~last_of_metric(dropped, figures, metrics)
     return StepResult(StepOutcome(Step.STABILITY, True, among), dropped, figures)
 
 
@@ -102,14 +102,3 @@ def _large_groups(groups: IntArray) -> IntArray:
     """The groups, -1 for those of fewer than `MIN_GROUP_WINDOWS` windows."""
     counts = Counter(groups.tolist())
     return np.array([group if counts[group] >= MIN_GROUP_WINDOWS else -1 for group in groups.tolist()], dtype=np.int64)
-
-
-def _last_of_metric(dropped: BoolArray, figures: FloatArray, metrics: IntArray) -> BoolArray:
-    """The least volatile column, the first of equals, of each metric all of whose columns are dropped."""
-    last = np.zeros_like(dropped)
-    order = np.lexsort((np.arange(len(figures)), figures, metrics))
-    _, firsts = np.unique(metrics[order], return_index=True)
-    best = order[firsts]
-    has_others = np.bincount(metrics, weights=~dropped) > 0
-    last[best] = ~has_others[metrics[best]]
-    return last

@@ -15,7 +15,7 @@ from pulsetrain.schemas.arrays import FloatArray, IntArray
 _STEPS: tuple[Callable[[Evidence, IntArray], StepResult], ...] = (
     stability,
     discrimination,
-    lambda evidence, _metrics: timeliness(evidence),
+    timeliness,
 )
 
 

@@ -1,7 +1,7 @@
 """The windows that a selection looks at: normal ones, and those around faults that an operator has confirmed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class FaultWindows:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A confirmed fault in the columns of a selection: `values` (windows, columns), and the windows' ends."""
+    """A confirmed fault in the columns of a selection: `values` (windows, columns), NaN where missing, and when."""
 
     values: FloatArray
     ends_ns: IntArray
@@ -32,10 +32,15 @@ class Fault:
         """Which of the windows would be of the fault if it had been so much later, (windows,)."""
         return (self.ends_ns >= self.first_end_ns + later_ns) & (self.ends_ns <= self.last_end_ns + later_ns)
 
+    def independent(self, window_ns: int) -> "Fault":
+        """The fault with those of its windows that share no sample."""
+        taken = independent(self.ends_ns, [""] * len(self.ends_ns), window_ns)
+        return replace(self, values=self.values[taken], ends_ns=self.ends_ns[taken])
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Finite values of the columns: normal ones (windows, columns), whose and when, and those around faults."""
+    """Values of the columns: normal ones (windows, columns), finite, whose and when, and those around faults."""
 
     normal: FloatArray
     ends_ns: IntArray
@@ -60,14 +65,11 @@ def independent(ends_ns: IntArray, entities: Sequence[str], window_ns: int) -> I
     return np.array(sorted(taken), dtype=np.int64)
 
 
-def as_fault(fault: FaultWindows, columns: Sequence[str], medians: FloatArray) -> Fault:
-    """The windows of a fault in these columns; what they lack is as in most normal windows, so that it tells nothing.
-
-    `medians` (columns,) are those of the normal windows.
-    """
+def as_fault(fault: FaultWindows, columns: Sequence[str]) -> Fault:
+    """The windows of a fault in these columns, NaN where they lack one."""
     position = {name: index for index, name in enumerate(fault.windows.names)}
     at = np.array([position.get(column, -1) for column in columns], dtype=np.int64)
     values = np.full((len(fault.windows), len(columns)), np.nan)
     values[:, at >= 0] = fault.windows.rows[:, at[at >= 0]]
-    values = np.where(np.isfinite(values), values, medians)
+    values[~np.isfinite(values)] = np.nan
     return Fault(values, fault.windows.ends_ns, fault.first_end_ns, fault.last_end_ns)

@@ -14,7 +14,9 @@ from pulsetrain.models.selection.windows import FaultWindows
 from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.schemas.arrays import FloatArray
 
-RANDOM = np.random.default_rng(4)
+
+def _noise(windows: int, columns: int, seed: int = 4) -> FloatArray:
+    return np.random.default_rng(seed).normal(size=(windows, columns))
 
 
 def _reasons(rows: FloatArray, names: list[str], limit: int = 128) -> dict[str, DropReason]:
@@ -22,7 +24,7 @@ def _reasons(rows: FloatArray, names: list[str], limit: int = 128) -> dict[str, 
 
 
 def test_a_name_without_metric_or_feature_is_no_column_and_no_error() -> None:
-    rows = RANDOM.normal(size=(100, 4))
+    rows = _noise(100, 4)
 
     assert _reasons(rows, ["load__mean", "__mean", "load__", "load"]) == dict.fromkeys(
         ["__mean", "load__", "load"], DropReason.NOT_JUDGED
@@ -30,7 +32,7 @@ def test_a_name_without_metric_or_feature_is_no_column_and_no_error() -> None:
 
 
 def test_a_steady_temperature_is_degenerate_although_rounding_gives_it_a_deviation() -> None:
-    rows = np.column_stack([np.full(100, 71.3), RANDOM.normal(size=100)])
+    rows = np.column_stack([np.full(100, 71.3), _noise(100, 1)[:, 0]])
     rows[:, 0] = [sum([71.3] * n) / n for n in range(1, 101)]
 
     assert rows[:, 0].std() > 0
@@ -38,7 +40,7 @@ def test_a_steady_temperature_is_degenerate_although_rounding_gives_it_a_deviati
 
 
 def test_a_column_that_is_missing_too_often_is_dropped_and_a_rare_gap_is_not() -> None:
-    rows = RANDOM.normal(size=(100, 3))
+    rows = _noise(100, 3)
     rows[:11, 0] = np.nan
     rows[:10, 1] = np.inf
 
@@ -46,8 +48,8 @@ def test_a_column_that_is_missing_too_often_is_dropped_and_a_rare_gap_is_not() -
 
 
 def test_of_two_columns_that_say_the_same_the_first_is_kept_and_named() -> None:
-    used = RANDOM.normal(size=100)
-    rows = np.column_stack([used, 64 - used, RANDOM.normal(size=100)])
+    used, other = _noise(100, 2).T
+    rows = np.column_stack([used, 64 - used, other])
 
     report = choose_columns(rows, ["used__mean", "free__mean", "other__mean"])
 
@@ -57,7 +59,7 @@ def test_of_two_columns_that_say_the_same_the_first_is_kept_and_named() -> None:
 
 def test_every_metric_gives_its_best_feature_before_any_gives_a_second_one() -> None:
     names = ["a__variance", "a__maximum", "a__mean", "b__strange_feature", "c__standard_deviation", "c__mean"]
-    rows = RANDOM.normal(size=(100, len(names)))
+    rows = _noise(100, len(names))
 
     report = choose_columns(rows, names, max_columns=4)
 
@@ -95,16 +97,16 @@ def _context(windows: int, faults: Sequence[FaultWindows] = ()) -> TrainingConte
     return TrainingContext(ends_ns, ["n/host"] * windows, WINDOW_NS, faults)
 
 
-def _fault(names: tuple[str, ...], *told_by: str) -> FaultWindows:
+def _fault(seed: int, names: tuple[str, ...], *told_by: str) -> FaultWindows:
     """A fault that is window 4 to 7 of 12, of 20 sigma in some features."""
-    rows = RANDOM.normal(size=(12, len(names)))
+    rows = _noise(12, len(names), seed)
     rows[4:8, [names.index(name) for name in told_by]] += 20
     ends_ns = (np.arange(12, dtype=np.int64) + 1) * WINDOW_NS
     return FaultWindows(TrainingMatrix(names, rows, ends_ns, ("n/host",) * 12), int(ends_ns[4]), int(ends_ns[7]))
 
 
 def test_a_volatile_feature_is_reported_with_its_volatility() -> None:
-    rows = 100 + RANDOM.normal(size=(80, 4))
+    rows = 100 + _noise(80, 4)
     rows[40:, 0] += 100
 
     report = choose_columns(rows, ["a__mean", "a__kurtosis", "b__mean", "c__mean"], context=_context(80))
@@ -118,9 +120,9 @@ def test_a_volatile_feature_is_reported_with_its_volatility() -> None:
 
 def test_with_labels_the_silent_features_of_a_metric_go_that_tells_by_another() -> None:
     names = ("a__mean", "b__kurtosis", "b__mean", "b__skewness", "c__mean")
-    faults = [_fault(names, "b__kurtosis") for _ in range(3)]
+    faults = [_fault(seed, names, "b__kurtosis") for seed in range(3)]
 
-    report = choose_columns(RANDOM.normal(size=(80, 5)), names, context=_context(80, faults))
+    report = choose_columns(_noise(80, 5), names, context=_context(80, faults))
 
     assert report.columns == ("a__mean", "b__kurtosis", "c__mean")
     assert [(each.name, each.reason) for each in report.dropped] == [
@@ -132,11 +134,12 @@ def test_with_labels_the_silent_features_of_a_metric_go_that_tells_by_another() 
 
 
 def test_a_feature_that_tells_windows_later_is_late() -> None:
-    names = ("a__mean", "b__mean", "c__mean")
-    fault = _fault(names, "a__mean")
-    fault.windows.rows[8:12, 1] += 20
+    names = ("a__mean", "b__mean", "b__kurtosis", "c__mean")
+    faults = [_fault(seed, names, "a__mean") for seed in range(3)]
+    for fault in faults:
+        fault.windows.rows[8:12, 1] += 20
 
-    report = choose_columns(RANDOM.normal(size=(80, 3)), names, context=_context(80, [fault]))
+    report = choose_columns(_noise(80, 4), names, context=_context(80, faults))
 
     assert [(each.name, each.reason) for each in report.dropped] == [("b__mean", DropReason.LATE)]
 

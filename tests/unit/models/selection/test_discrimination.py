@@ -88,3 +88,28 @@ def test_faults_without_windows_do_not_count() -> None:
 
     assert not result.outcome.applied
     assert result.outcome.detail.startswith("0 of 3 labelled faults have 3 windows")
+
+
+def test_a_fault_has_no_say_in_a_feature_that_its_windows_lack() -> None:
+    # Of column 1 two faults have no window and two have two, which are too few for the spread within.
+    faults = [fault(_fault(seed, 0), 1, 4) for seed in range(1, 5)]
+    for one in faults[:2]:
+        one.values[:, 1] = np.nan
+    for one in faults[2:]:
+        one.values[1:3, 1] = np.nan
+
+    result = discrimination(evidence(NORMAL, faults), METRICS)
+
+    assert result.outcome.applied
+    assert result.dropped.tolist() == [False, False, False, False]
+
+
+def test_a_feature_that_three_faults_have_and_do_not_show_in_is_dropped_whatever_a_fourth_lacks() -> None:
+    faults = [fault(_fault(seed, 0), 1, 4) for seed in range(1, 5)]
+    faults[0].values[1:3, 1] = np.nan
+
+    result = discrimination(evidence(NORMAL, faults), METRICS)
+
+    assert result.dropped.tolist() == [False, True, False, False]
+    expected = f_oneway(NORMAL[:, 1], *(one.values[1:5, 1] for one in faults[1:])).statistic
+    assert result.figures[1] == pytest.approx(expected)

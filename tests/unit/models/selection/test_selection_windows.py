@@ -27,14 +27,14 @@ def test_no_two_taken_windows_overlap_and_none_that_fits_is_left(ends: list[int]
     assert all(any(abs(end - one) < window for one in taken) for end in ends)
 
 
-def test_a_fault_is_read_by_name_and_what_it_lacks_is_as_in_normal_windows() -> None:
+def test_a_fault_is_read_by_name_and_what_it_lacks_is_missing() -> None:
     matrix = TrainingMatrix(
         ("b__mean", "c__mean"), np.array([[1.0, np.nan], [2.0, 5.0]]), np.array([10, 20]), ("n/host",) * 2
     )
 
-    fault = as_fault(FaultWindows(matrix, 20, 20), ["a__mean", "b__mean", "c__mean"], np.array([-1.0, -2.0, -3.0]))
+    fault = as_fault(FaultWindows(matrix, 20, 20), ["a__mean", "b__mean", "c__mean"])
 
-    assert fault.values.tolist() == [[-1, 1, -3], [-1, 2, 5]]
+    np.testing.assert_array_equal(fault.values, [[np.nan, 1, np.nan], [np.nan, 2, 5]])
     assert fault.is_during().tolist() == [False, True]
     assert fault.is_during(later_ns=-10).tolist() == [True, False]
 
@@ -42,4 +42,4 @@ def test_a_fault_is_read_by_name_and_what_it_lacks_is_as_in_normal_windows() -> 
 def test_a_fault_whose_windows_are_gone_has_none() -> None:
     gone = TrainingMatrix((), np.empty((0, 0)), np.empty(0, dtype=np.int64), ())
 
-    assert as_fault(FaultWindows(gone, 20, 20), ["a__mean"], np.zeros(1)).values.shape == (0, 1)
+    assert as_fault(FaultWindows(gone, 20, 20), ["a__mean"]).values.shape == (0, 1)
