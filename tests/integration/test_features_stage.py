@@ -66,8 +66,8 @@ def _assert_nothing_lost_or_different(run: FeaturesRun, *, until_silent: bool = 
 
 
 @pytest.mark.timeout(400)
-def test_two_workers_share_partitions_and_leaving_dying_and_a_broker_outage_lose_nothing(
-    run: FeaturesRun, kafka: ApacheKafka
+def test_two_workers_share_partitions_and_one_takes_over_in_time_when_the_other_leaves_or_dies(
+    run: FeaturesRun,
 ) -> None:
     nodes = _nodes()
 
@@ -94,14 +94,6 @@ def test_two_workers_share_partitions_and_leaving_dying_and_a_broker_outage_lose
         seconds_of_samples_until("both workers holding nodes again", lambda: len(_working_sources(run)) == 2, 60)
         first.kill()
         seconds_of_samples_until("the takeover after a kill", every_partition_moves_on(), TAKEOVER_SECONDS)
-
-        kafka.stop()
-        away_until = time.monotonic() + 20.0
-        while time.monotonic() < away_until:
-            _send_second(run, nodes)
-            time.sleep(0.5)
-        kafka.start()
-        seconds_of_samples_until("work to go on after the outage", every_partition_moves_on(), 60)
         assert second.alive(), second.log()
         _assert_nothing_lost_or_different(run)
 
