@@ -14,12 +14,6 @@ from pulsetrain.streams.features.workspace import Workspace
 BoolArray = npt.NDArray[np.bool_]
 
 
-def row_dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Multiply row by row and sum: (series, n) and (series, n) or (n,) to (series,), without a temporary array."""
-    products: FloatArray = np.vecdot(a, b)
-    return products
-
-
 class Batch:
     """Series of equal length; what nearly all features need is computed at once, the rest on first use and kept."""
 

@@ -6,11 +6,12 @@ from typing import Final
 import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.batch import Batch, BoolArray, row_dot
+from pulsetrain.streams.features.batch import Batch, BoolArray
 from pulsetrain.streams.features.calculators.calculator import Calculator, Columns, ParameterSet, integers, one_of
 from pulsetrain.streams.features.calculators.doubtful import Judged, doubtful_to_tsfresh
 from pulsetrain.streams.features.calculators.lagged_regression import fit_autoregressions
 from pulsetrain.streams.features.calculators.shared import numpy_variance
+from pulsetrain.streams.features.compiled.dots import row_dot
 
 LARGEST_OFFSET: Final = 1e3
 """A regression on samples and a constant is doubtful for a mean that is more deviations than this away from zero ..."""

@@ -7,8 +7,9 @@ from typing import Final
 import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
-from pulsetrain.streams.features.batch import Batch, row_dot
+from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.calculators.calculator import Calculator, single
+from pulsetrain.streams.features.compiled.dots import row_dot
 
 _SMALLEST_EXPONENT: Final = -307
 _LARGEST_EXPONENT: Final = 308
@@ -46,7 +47,7 @@ def benford_correlation(batch: Batch) -> FloatArray:
     deviations = shares - shares.mean(axis=-1, keepdims=True)
     expected = _BENFORD - _BENFORD.mean()
     correlations: FloatArray = row_dot(deviations, expected) / np.sqrt(
-        row_dot(deviations, deviations) * np.dot(expected, expected)
+        row_dot(deviations, deviations) * row_dot(expected[np.newaxis], expected)
     )
     return correlations.clip(-1.0, 1.0)
 

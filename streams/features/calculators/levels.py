@@ -6,9 +6,10 @@ from typing import Final
 import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray, IntArray
-from pulsetrain.streams.features.batch import Batch, row_dot
+from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.calculators.calculator import Calculator, each, integers, single
 from pulsetrain.streams.features.calculators.shared import magnitudes, numpy_deviation
+from pulsetrain.streams.features.compiled.dots import row_dot
 
 
 def sum_values(batch: Batch) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.batch import row_dot
+from pulsetrain.streams.features.compiled.dots import row_dot
 
 _TINY = 1e-20
 """linregress adds it to 1 - r and 1 + r, so that a perfect line has a finite t statistic."""

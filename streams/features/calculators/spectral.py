@@ -8,10 +8,11 @@ import numpy.typing as npt
 from scipy.signal import welch
 
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.batch import Batch, row_dot
+from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.calculators.calculator import Calculator, Columns, ParameterSet, integers, one_of
 from pulsetrain.streams.features.calculators.histogram import binned_entropies
 from pulsetrain.streams.features.calculators.shared import shared
+from pulsetrain.streams.features.compiled.dots import row_dot
 
 _LONGEST_SEGMENT: Final = 256
 _LEAST_VARIANCE: Final = 0.5

@@ -10,19 +10,30 @@ import numpy as np
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.calculators.calculator import Calculator, Columns, ParameterSet, integers
+from pulsetrain.streams.features.compiled.dots import pair_dot
 from pulsetrain.streams.features.kernels import Domain
 
 _CACHED: Final = 64
+_MOST_CACHED_WEIGHTS: Final = 10_000
+"""Larger arrays are computed again for each batch; so what is kept stays below 5.2 MB."""
+_HALF_SUPPORT: Final = 8
+"""PyWavelets takes the wavelet to be zero beyond so many widths."""
 _PRECISION: Final = 12
 """PyWavelets integrates the wavelet over 2 to this power of points."""
 
 
-@lru_cache(_CACHED)
 def _integrals(n_samples: int, width: int, n_coefficients: int) -> FloatArray:
-    """(coefficients + 1, samples): weights of the samples in the convolution that the transform differentiates.
+    """(coefficients + 1, first samples): weights of samples in the convolution that the transform differentiates.
 
-    PyWavelets convolves with the integral of the wavelet, drawn out to the width, and takes differences.
+    PyWavelets convolves with the integral of the wavelet, drawn out to the width, and takes differences. Samples out
+    of reach of the last coefficient have no weight and are left out.
     """
+    n_weighted = min(n_samples, width * _HALF_SUPPORT + n_coefficients + 1)
+    is_small = n_weighted * (n_coefficients + 1) <= _MOST_CACHED_WEIGHTS
+    return (_cached_weights if is_small else _weights)(n_weighted, width, n_coefficients)
+
+
+def _weights(n_samples: int, width: int, n_coefficients: int) -> FloatArray:
     import pywt  # type: ignore[import-untyped]
 
     integral, points = pywt.integrate_wavelet("mexh", precision=_PRECISION)
@@ -36,6 +47,9 @@ def _integrals(n_samples: int, width: int, n_coefficients: int) -> FloatArray:
         samples = np.arange(max(0, last - stretched.size + 1), min(n_samples, last + 1))
         weights[row, samples] = stretched[stretched.size - 1 - (last - samples)]
     return weights
+
+
+_cached_weights = lru_cache(_CACHED)(_weights)
 
 
 def _cwt_coefficients(parameter_sets: Sequence[ParameterSet]) -> Columns:
@@ -56,7 +70,7 @@ def _cwt_coefficients(parameter_sets: Sequence[ParameterSet]) -> Columns:
                 continue
             coefficients = [parameter_sets[column]["coeff"] for column in present]
             weights = _integrals(batch.n_samples, width, max(coefficients) + 1)
-            convolved = np.vecdot(batch.values[:, np.newaxis, :], weights)
+            convolved = pair_dot(batch.values[:, : weights.shape[1]], weights)
             features[:, present] = (-np.sqrt(width) * np.diff(convolved, axis=-1))[:, coefficients]
         return features
 

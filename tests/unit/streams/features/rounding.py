@@ -72,7 +72,10 @@ def _changes(parameters: _Parameters, series: FloatArray, _: float) -> Any:
 
 
 def _line(parameters: _Parameters, series: FloatArray, expected: float) -> Any:
-    """On a straight line the error is the root of the rounding of 1 - r**2, which should be zero."""
+    """On a straight line the error is the root of the rounding of 1 - r**2, which should be zero.
+
+    The p-value goes with that number's power of half the degrees of freedom.
+    """
     if "f_agg" in parameters:
         series = np.asarray(_aggregate_on_chunks(series, parameters["f_agg"], parameters["chunk_len"]))
     n = series.size
@@ -85,12 +88,13 @@ def _line(parameters: _Parameters, series: FloatArray, expected: float) -> Any:
     scale = float(np.sqrt(np.sum(centred**2) / np.sum(index**2) / (n - 2)))
     denominator = float(np.sqrt(np.sum(centred**2) * np.sum(index**2)))
     unexplained = max(1 - (float(np.sum(centred * index)) / denominator) ** 2 if denominator else 1.0, rounding)
+    p_value = max(abs(expected), rounding ** ((n - 2) / 2)) if unexplained == rounding else abs(expected)
     of_attribute = {
         "slope": RELATIVE * slope_size,
         "intercept": RELATIVE * (abs(float(series.mean())) + slope_size * n / 2),
         "rvalue": RELATIVE,
         "stderr": scale * min(rounding**0.5, rounding / unexplained**0.5),
-        "pvalue": rounding + min(rounding**0.5, abs(expected) * n * rounding / unexplained),
+        "pvalue": rounding + min(rounding**0.5, p_value * n * rounding / unexplained),
     }
     return of_attribute[parameters["attr"]]
 
