@@ -12,9 +12,9 @@ from pulsetrain.streams.features.ranks import KnownRanks
 from pulsetrain.streams.features.workspace import Workspaces
 
 SAMPLES_PER_BATCH = 65_536
-"""A batch's workspace then stays at 2.1 MB, near the size of a core's own cache."""
+"""A batch's workspace then takes 2.1 MB, near the size of a core's own cache; a longer series is a batch by itself."""
 
-_workspaces = Workspaces()
+_workspaces = Workspaces(kept_samples=SAMPLES_PER_BATCH)
 
 
 def extract(values: FloatArray, feature_set: FeatureSet) -> FloatArray:
@@ -49,8 +49,11 @@ def _known_ranks(suffixes: tuple[str, ...], n_samples: int) -> KnownRanks:
 
 def _extract_batch(values: FloatArray, feature_set: FeatureSet, out: FloatArray) -> None:
     known_ranks = _known_ranks(feature_set.suffixes, values.shape[1])
-    batch = Batch(values, _workspaces.lend(values.shape), known_ranks)
     with np.errstate(all="ignore"):  # a constant series divides by zero: the NaN is the answer
+        batch = Batch(values, _workspaces.lend(values.shape), known_ranks)
+        if not batch.n_finite:
+            out[:] = np.nan
+            return
         np.concatenate([step.compute(batch) for step in feature_set.plan], axis=1, out=out)
     if batch.n_finite < batch.n_series:
         out[~batch.is_finite] = np.nan

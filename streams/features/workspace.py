@@ -32,15 +32,18 @@ class Workspaces(threading.local):
     Touching pages fresh from the operating system's kernel would cost as much as the arithmetic.
     """
 
-    def __init__(self) -> None:
-        """Begin without memory."""
+    def __init__(self, kept_samples: int) -> None:
+        """Begin without memory; that for values of more than `kept_samples` samples is not kept."""
+        self._kept_size = Workspace.ARRAYS * kept_samples
         self._memory: FloatArray = np.empty(0)
         self._workspace = Workspace((0, 0), self._memory)
 
     def lend(self, shape: tuple[int, int]) -> Workspace:
         """Give the thread's workspace for values of a shape, with any content, to be used until the next call."""
+        size = Workspace.ARRAYS * shape[0] * shape[1]
+        if size > self._kept_size:
+            return Workspace(shape, np.empty(size))
         if self._workspace.shape != shape:
-            size = Workspace.ARRAYS * shape[0] * shape[1]
             if self._memory.size < size:
                 self._memory = np.empty(size)
             self._workspace = Workspace(shape, self._memory)

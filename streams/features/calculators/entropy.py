@@ -24,7 +24,7 @@ def _fill_complexities(values: FloatArray, is_finite: BoolArray, bins: IntArray,
     """Fill out (series, numbers of bins) with the numbers of words over the numbers of samples.
 
     The words seen so far are a tree: each is an earlier one and one more letter. `child` has the branch of a word
-    for a letter, 0 where there is none.
+    for a letter, 0 where there is none. NaN where the range of the samples is beyond that of a float.
     """
     n_series, n_samples = values.shape
     letters = np.empty(n_samples, dtype=np.int64)
@@ -33,7 +33,7 @@ def _fill_complexities(values: FloatArray, is_finite: BoolArray, bins: IntArray,
         series = values[row]
         lowest, highest = series.min(), series.max()
         for column in range(bins.size):
-            if not is_finite[row]:
+            if not (is_finite[row] and math.isfinite(highest - lowest)):
                 out[row, column] = np.nan
                 continue
             n_bins = bins[column]

@@ -37,7 +37,7 @@ def _fill_binned_entropies(values: FloatArray, bins: IntArray, out: FloatArray) 
     for row in range(n_series):
         series = values[row]
         lowest, highest = series.min(), series.max()
-        if not (math.isfinite(lowest) and math.isfinite(highest)):
+        if not (math.isfinite(lowest) and math.isfinite(highest) and math.isfinite(highest - lowest)):
             out[row] = np.nan
             continue
         if lowest == highest:
@@ -64,7 +64,8 @@ def _fill_binned_entropies(values: FloatArray, bins: IntArray, out: FloatArray) 
 def binned_entropies(values: FloatArray, bins: IntArray) -> FloatArray:
     """(series, numbers of bins): entropy of each series' histogram in equal bins between its extremes.
 
-    NaN for a series with a value that is not finite, and where the range is too narrow for so many bins.
+    NaN for a series with a value that is not finite, or whose range is not, and where the range is too narrow for so
+    many bins.
     """
     entropies = np.empty((len(values), bins.size))
     _fill_binned_entropies(values, bins, entropies)

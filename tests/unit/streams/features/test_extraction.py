@@ -1,6 +1,7 @@
 """What holds for all features alike: missing samples, batches, shapes."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from pulsetrain.streams.features import (
     FeatureSet,
     extract,
 )
+from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.extraction import SAMPLES_PER_BATCH
 from tests.unit.streams.features.series_strategies import batches
 from tests.unit.streams.features.tsfresh_oracle import comprehensive_parameters, tsfresh_frame
@@ -142,3 +144,12 @@ def test_no_warning_is_raised_for_a_constant_series() -> None:
         "skewness",
         "kurtosis",
     }
+
+
+def test_series_that_all_have_a_hole_cost_no_calculation() -> None:
+    def compute(batch: Batch) -> FloatArray:
+        raise AssertionError(f"computed for {batch.n_series} series without a single whole one")
+
+    feature_set = FeatureSet.from_fc_parameters(WITH_FALLBACK)
+    uncomputable = replace(feature_set, plan=(replace(feature_set.plan[0], compute=compute),))
+    assert np.isnan(extract(np.array([[1.0, np.nan, 2.0], [np.inf, 0.0, 1.0]]), uncomputable)).all()
