@@ -26,8 +26,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 _CACHED_GRIDS = 16
 
-MAX_SPARSE_CELLS = 1_000_000
-"""Above this many points x metrics, a grid that its samples can't cover is not filled in at all."""
+MAX_SPARSE_POINTS = 4_000
+"""A grid of more points that its samples can't cover is not filled in at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def align(
     nearest, distance = grid.nearest(ticks_ns)
     is_on_grid = (distance <= tolerance_ns) & (nearest >= 0) & (nearest < grid.points)
     coverable = (len(ticks_ns) + 1) * (fill_limit_intervals + 4)
-    if grid.points > coverable and grid.points * values.shape[1] > MAX_SPARSE_CELLS:
+    if grid.points > coverable and grid.points > MAX_SPARSE_POINTS:
         return _measured_only(values, is_on_grid)
     if is_on_grid.all() and (nearest[1:] > nearest[:-1]).all():
         aligned = values

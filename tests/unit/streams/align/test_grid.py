@@ -178,6 +178,14 @@ def test_an_absurdly_short_interval_costs_no_memory() -> None:
     assert counts(gridded) == (2, 0, 0)
 
 
+def test_one_metric_whose_samples_cannot_cover_a_grid_of_a_million_points_has_no_values() -> None:
+    grid = Grid.between(EPOCH, EPOCH + 30 * SECOND, 30_000)
+    assert grid.points == 1_000_000
+    gridded = align(np.array([EPOCH]), np.ones((1, 1)), grid, TOLERANCE, 5)
+    assert gridded.values.shape == (0, 1)
+    assert counts(gridded) == (1, 0, 0)
+
+
 @pytest.mark.parametrize("interval_ns", [1, 7, 10**9, 10**18, 5 * 10**18, 2**63 - 1])
 def test_any_interval_is_survived(interval_ns: int) -> None:
     grid = Grid.between(EPOCH + 5 * SECOND, EPOCH + 35 * SECOND, interval_ns)
