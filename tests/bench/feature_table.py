@@ -47,7 +47,7 @@ Pulsetrain computes features under tsfresh's names and with tsfresh's values. A 
 features = "EfficientFCParameters"
 
 [worker.metric_features]
-"system.memory.usage" = "MinimalFCParameters"
+"system.memory.usage{{system.memory.state=used}}" = "MinimalFCParameters"
 
 [worker.metric_features."system.cpu.utilization"]
 mean = []
