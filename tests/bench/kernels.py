@@ -3,9 +3,7 @@
 Each runs in one thread, whose CPU time is measured: other load on the machine then hardly counts.
 """
 
-import time
 import warnings
-from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
@@ -15,6 +13,7 @@ from tsfresh.feature_extraction import extract_features, feature_calculators
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features import DEFAULT_FC_PARAMETERS, DEFAULT_FEATURE_SET, extract
 from tests.bench.figures import Figure
+from tests.bench.rounds import median_ratio, milliseconds_in_turns
 
 _N_METRICS = 100
 _N_SAMPLES = 300
@@ -73,34 +72,22 @@ def run() -> dict[str, float]:
         for series in windows[number]:
             _calculate(series)
 
-    timings: dict[Callable[[int], None], list[float]] = {
-        kernels: [],
-        read_once: [],
-        whole_tsfresh: [],
-        bare_calculators: [],
-    }
     with warnings.catch_warnings(action="ignore"):
-        for number in range(_ROUNDS):
-            for work, milliseconds in timings.items():
-                begin = time.thread_time()
-                work(number)
-                milliseconds.append((time.thread_time() - begin) * 1e3)
+        kernels_ms, reads_ms, whole_ms, bare_ms = milliseconds_in_turns(
+            (kernels, read_once, whole_tsfresh, bare_calculators), _ROUNDS
+        )
 
-    kernel_ms = [milliseconds / _WINDOWS_PER_ROUND for milliseconds in timings[kernels]]
-    read_once_ms = [milliseconds / _WINDOWS_PER_ROUND for milliseconds in timings[read_once]]
+    kernel_ms = [milliseconds / _WINDOWS_PER_ROUND for milliseconds in kernels_ms]
+    read_once_ms = [milliseconds / _WINDOWS_PER_ROUND for milliseconds in reads_ms]
     return {
         "kernel_ms_per_window": median(kernel_ms),
-        "tsfresh_ms_per_window": median(timings[whole_tsfresh]),
-        "calculators_ms_per_window": median(timings[bare_calculators]),
+        "tsfresh_ms_per_window": median(whole_ms),
+        "calculators_ms_per_window": median(bare_ms),
         "read_once_ms_per_window": median(read_once_ms),
-        "kernel_vs_tsfresh": _median_ratio(timings[whole_tsfresh], kernel_ms),
-        "kernel_vs_calculators": _median_ratio(timings[bare_calculators], kernel_ms),
-        "kernel_vs_read_once": _median_ratio(kernel_ms, read_once_ms),
+        "kernel_vs_tsfresh": median_ratio(whole_ms, kernel_ms),
+        "kernel_vs_calculators": median_ratio(bare_ms, kernel_ms),
+        "kernel_vs_read_once": median_ratio(kernel_ms, read_once_ms),
     }
-
-
-def _median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
-    return median(a / b for a, b in zip(numerators, denominators, strict=True))
 
 
 def _calculate(series: FloatArray) -> None:

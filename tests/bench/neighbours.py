@@ -4,7 +4,6 @@ Neither has tsfresh's features, so each is given what comes nearest: tsflex the 
 users write them; pycatch22 its own 22, compared by the time for one feature of one series.
 """
 
-import time
 from collections.abc import Callable
 from statistics import median
 
@@ -16,10 +15,12 @@ from tsflex.features import FeatureCollection, MultipleFeatureDescriptors
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features import DEFAULT_FEATURE_SET, extract
 from tests.bench.figures import Figure
+from tests.bench.rounds import median_ratio, milliseconds_in_turns
 
 _N_METRICS = 100
 _N_SAMPLES = 300
 _WINDOWS = 5
+_KERNEL_WINDOWS = 50
 _ROUNDS = 5
 _CATCH22_FEATURES = 22
 
@@ -35,42 +36,46 @@ FIGURES = (
 
 
 def run() -> dict[str, float]:
-    """Median of rounds that take turns."""
-    steps = np.random.default_rng(0).normal(size=(_N_METRICS, _WINDOWS * _N_SAMPLES))
-    values = 50.0 + np.cumsum(steps, axis=1)
-    windows = np.split(values, _WINDOWS, axis=1)
-    frame = pd.DataFrame({f"metric.{row}": series for row, series in enumerate(values)})
+    """Medians over rounds that take turns, a ratio within a round.
+
+    The neighbours are given the first of the round's windows, the kernels all of them. No window comes twice: a
+    processor learns to foresee the branches of a program that meets the same numbers again.
+    """
+    n_ticks = _ROUNDS * _KERNEL_WINDOWS * _N_SAMPLES
+    walk = 50.0 + np.cumsum(np.random.default_rng(0).normal(size=(_N_METRICS, n_ticks)), axis=1)
+    windows = [np.ascontiguousarray(values) for values in np.split(walk, _ROUNDS * _KERNEL_WINDOWS, axis=1)]
+    rounds = [windows[first : first + _KERNEL_WINDOWS] for first in range(0, len(windows), _KERNEL_WINDOWS)]
+    frames = [
+        pd.DataFrame({f"metric.{row}": series for row, series in enumerate(np.hstack(several[:_WINDOWS]))})
+        for several in rounds
+    ]
     collection = FeatureCollection(
-        MultipleFeatureDescriptors(_features(), list(frame.columns), windows=_N_SAMPLES, strides=_N_SAMPLES)
+        MultipleFeatureDescriptors(_features(), list(frames[0].columns), windows=_N_SAMPLES, strides=_N_SAMPLES)
     )
 
-    def kernels() -> None:
-        for window in windows:
+    def kernels(number: int) -> None:
+        for window in rounds[number]:
             extract(window, DEFAULT_FEATURE_SET)
 
-    def tsflex() -> None:
-        collection.calculate(frame, n_jobs=1, window_idx="begin", include_final_window=True)
+    def tsflex(number: int) -> None:
+        collection.calculate(frames[number], n_jobs=1, window_idx="begin", include_final_window=True)
 
-    def catch22() -> None:
-        for window in windows:
+    def catch22(number: int) -> None:
+        for window in rounds[number][:_WINDOWS]:
             for series in window:
                 pycatch22.catch22_all(series.tolist())
 
-    ms: dict[Callable[[], None], list[float]] = {kernels: [], tsflex: [], catch22: []}
-    for _ in range(_ROUNDS):
-        for work, milliseconds in ms.items():
-            begin = time.perf_counter()
-            work()
-            milliseconds.append((time.perf_counter() - begin) * 1e3 / _WINDOWS)
-    kernel_ms, tsflex_ms, catch22_ms = (median(ms[work]) for work in (kernels, tsflex, catch22))
-    kernel_us = kernel_ms * 1e3 / (_N_METRICS * len(DEFAULT_FEATURE_SET.suffixes))
-    catch22_us = catch22_ms * 1e3 / (_N_METRICS * _CATCH22_FEATURES)
+    kernels_ms, tsflex_ms, catch22_ms = milliseconds_in_turns((kernels, tsflex, catch22), _ROUNDS)
+    kernel_ms = [milliseconds / _KERNEL_WINDOWS for milliseconds in kernels_ms]
+    kernel_us = [ms * 1e3 / (_N_METRICS * len(DEFAULT_FEATURE_SET.suffixes)) for ms in kernel_ms]
+    window_ms = [milliseconds / _WINDOWS for milliseconds in tsflex_ms]
+    catch22_us = [milliseconds / _WINDOWS * 1e3 / (_N_METRICS * _CATCH22_FEATURES) for milliseconds in catch22_ms]
     return {
-        "tsflex_ms_per_window": tsflex_ms,
-        "default_vs_tsflex": tsflex_ms / kernel_ms,
-        "pycatch22_us_per_feature": catch22_us,
-        "default_us_per_feature": kernel_us,
-        "per_feature_vs_pycatch22": catch22_us / kernel_us,
+        "tsflex_ms_per_window": median(window_ms),
+        "default_vs_tsflex": median_ratio(window_ms, kernel_ms),
+        "pycatch22_us_per_feature": median(catch22_us),
+        "default_us_per_feature": median(kernel_us),
+        "per_feature_vs_pycatch22": median_ratio(catch22_us, kernel_us),
     }
 
 
