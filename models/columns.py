@@ -114,7 +114,9 @@ def choose_columns(
         raise DegenerateTrainingSetError(
             f"none of {len(names)} features varies over {len(rows)} windows and is present in most of them"
         )
-    return ColumnReport(columns, (*dropped, *redundant), steps, len(context.faults) if context else 0)
+    faults = context.faults if context else ()
+    newest_ns = max((fault.last_end_ns for fault in faults), default=0)
+    return ColumnReport(columns, (*dropped, *redundant), steps, len(faults), newest_ns)
 
 
 def _usable(rows: FloatArray, names: Sequence[str]) -> tuple[_Candidates, list[DroppedColumn]]:

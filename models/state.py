@@ -40,6 +40,7 @@ def to_state(model: FittedModel) -> bytes:
         "dropped": [asdict(column) for column in model.selection.dropped],
         "steps": [asdict(outcome) for outcome in model.selection.steps],
         "faults": model.selection.faults,
+        "newest_fault_end_ns": model.selection.newest_fault_end_ns,
         "shrinkage": ensemble.covariance.shrinkage,
         "rank": ensemble.covariance.rank,
         "false_alarms_per_day": model.false_alarms_per_day,
@@ -132,7 +133,8 @@ def _selection(texts: dict[str, object]) -> ColumnReport:
         columns=tuple(str(column) for column in columns),
         dropped=tuple(DroppedColumn(d["name"], DropReason(d["reason"]), d["kept"], d.get("figure")) for d in dropped),
         steps=tuple(StepOutcome(Step(s["step"]), bool(s["applied"]), str(s["detail"])) for s in steps),
-        faults=int(_number(texts, "faults")) if "faults" in texts else 0,
+        faults=int(_number({"faults": 0, **texts}, "faults")),
+        newest_fault_end_ns=int(_number({"newest_fault_end_ns": 0, **texts}, "newest_fault_end_ns")),
     )
 
 

@@ -4,15 +4,15 @@ It decides and remembers; it does not train (`training_task.execute` does, off t
 Time is event time, except for the short wait for further labels.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.labels import LabelBook, LabelledEpisode, LabelOutcome
 from pulsetrain.models.release import Release, tombstone_keys, updated_pointer
-from pulsetrain.models.trainer_history import ModelHistory, can_excuse, learned_otherwise, made_of, teaches
-from pulsetrain.models.trainer_state import decode_trainer_state
-from pulsetrain.models.training_faults import call_for_selection, fault_windows
+from pulsetrain.models.trainer_history import ModelHistory, can_excuse, made_of, teaches
+from pulsetrain.models.trainer_state import TrainerState, decode_trainer_state
+from pulsetrain.models.training_faults import FaultSpan, call_for_selection, fault_windows, settled_faults, with_windows
 from pulsetrain.models.training_matrix import TrainingMatrix
 from pulsetrain.models.training_task import (
     EpisodeWindows,
@@ -22,6 +22,7 @@ from pulsetrain.models.training_task import (
     TrainingTask,
 )
 from pulsetrain.models.training_windows import TrainingWindows, entity_kind
+from pulsetrain.models.warm_up import awaited_columns, warmed_up_share
 from pulsetrain.schemas.anomaly import Anomaly
 from pulsetrain.schemas.feature_window import FeatureWindow
 from pulsetrain.schemas.label import Label, LabelVerdict
@@ -37,11 +38,6 @@ ANOMALOUS_SPAN_NS = 7 * 24 * 3600 * NS
 
 FUTURE_LIMIT_NS = 600 * NS
 """A window that ends so far ahead of the clock does not move event time."""
-
-MIN_WARM_UP_WINDOWS = 50
-WARM_UP_SLOTS = 20
-CHANGED_SHARE = 4
-"""A version whose columns no window of this fraction of the warm-up time has is to be replaced."""
 
 RETRY_SHARE = 4
 """After a refused warm-up the next one waits for this fraction of the warm-up time."""
@@ -215,52 +211,59 @@ class Trainer:
             self._windows.mark_anomalous(entity, start_ns, end_ns)
 
     def _awaited(self, name: str) -> tuple[str, ...] | None:
-        """The columns that windows of the warm-up to come lack, () where any will do; None where none is needed.
-
-        A model is learned anew where there is none to go on from, where the settings are no longer those that it was
-        learned with, and where its columns no longer arrive. After another hop, windows of the old one count as well.
-        """
-        base = self._model(name).base()
-        if base is None or learned_otherwise(base.model, self._settings):
-            return ()
-        newest_ns = self._settings.warm_up_ns // CHANGED_SHARE
-        return base.model.columns if self._windows.has_lost(name, base.model.columns, newest_ns) else None
+        return awaited_columns(name, self._model(name).base(), self._windows, self._settings)
 
     def _warmed_up(self, name: str, lacking: tuple[str, ...]) -> float:
-        span = self._windows.normal_span(name, lacking)
-        if span is None:
-            return 0.0
-        slot_ns = max(self._settings.warm_up_ns // WARM_UP_SLOTS, self._settings.hop_ns)
-        covered_ns = min(span.length_ns, self._windows.covered_ns(name, slot_ns, lacking))
-        return min(1.0, covered_ns / self._settings.warm_up_ns, span.windows / MIN_WARM_UP_WINDOWS)
+        return warmed_up_share(name, lacking, self._windows, self._settings)
 
     def _due(self, name: str) -> TrainingTask | None:
-        model = self._model(name)
-        base = model.base()
+        base = self._model(name).base()
         episodes = [each for each in self._book.episodes() if entity_kind(each.entity) == name]
-        lacking, reason = self._awaited(name), TrainingReason.WARM_UP
-        may_select = lacking is None and not model.waits_for_labels(self._clock())
-        if base is not None and may_select and call_for_selection(base, episodes, self._has_windows):
-            lacking, reason = (), TrainingReason.SELECTION
-        is_warm = lacking is not None and self._warmed_up(name, lacking) >= 1
-        if lacking is not None and is_warm and self._event_time_ns >= model.retry_from_ns:
-            ready = [each for each in episodes if self._has_windows(each)]
-            normal = self._normal_of_warm_up(name, episodes, lacking)
-        elif base is None:
+        lacking = self._awaited(name)
+        if lacking is not None and self._can_learn_anew(name, lacking):
+            return self._anew(name, TrainingReason.WARM_UP, episodes, lacking)
+        if base is None or self._model(name).waits_for_labels(self._clock()):
             return None
-        else:
-            made = model.made_of_episodes()
-            new = [each for each in episodes if teaches(made.get(each.id), each)]
-            if not new or model.waits_for_labels(self._clock()) or not can_excuse(base, episodes):
-                return None
-            reason = TrainingReason.LABELS
-            waiting = {each.id for each in new if not self._has_windows(each)}
-            if len(waiting) == len(new):
-                return None
-            ready = [each for each in episodes if each.id not in waiting or each.id in base.learned]
-            normal = self._windows.matrix(name, self._event_time_ns - self._settings.warm_up_ns, self._event_time_ns)
+        if lacking is None and self._calls_for_selection(name, base, episodes) and self._can_learn_anew(name, ()):
+            return self._anew(name, TrainingReason.SELECTION, episodes, ())
+        return self._from_labels(name, base, episodes)
+
+    def _can_learn_anew(self, name: str, lacking: tuple[str, ...]) -> bool:
+        return self._warmed_up(name, lacking) >= 1 and self._event_time_ns >= self._model(name).retry_from_ns
+
+    def _calls_for_selection(self, name: str, base: TrainerState, episodes: Sequence[LabelledEpisode]) -> bool:
+        # Asked in the order of what it costs: labels, then windows.
+        chosen = base.model.selection
+        if not call_for_selection(chosen, settled_faults(episodes, self._settings.window_ns)):
+            return False
+        return call_for_selection(chosen, self._faults(name, filter(self._has_windows, episodes)))
+
+    def _faults(self, name: str, ready: Iterable[LabelledEpisode]) -> tuple[FaultSpan, ...]:
+        return with_windows(settled_faults(ready, self._settings.window_ns), self._windows.ends_ns(name))
+
+    def _anew(
+        self, name: str, reason: TrainingReason, episodes: Sequence[LabelledEpisode], lacking: tuple[str, ...]
+    ) -> TrainingTask:
+        ready = [each for each in episodes if self._has_windows(each)]
+        faults = fault_windows(self._windows, self._faults(name, ready), self._settings.window_ns)
+        task = self._task(name, reason, self._normal_of_warm_up(name, episodes, lacking), ready)
+        return replace(task, replaced=self._model(name).base(), faults=faults)
+
+    def _from_labels(self, name: str, base: TrainerState, episodes: Sequence[LabelledEpisode]) -> TrainingTask | None:
+        made = self._model(name).made_of_episodes()
+        new = [each for each in episodes if teaches(made.get(each.id), each)]
+        waiting = {each.id for each in new if not self._has_windows(each)}
+        if len(waiting) == len(new) or not can_excuse(base, episodes):
+            return None
+        ready = [each for each in episodes if each.id not in waiting or each.id in base.learned]
+        normal = self._windows.matrix(name, self._event_time_ns - self._settings.warm_up_ns, self._event_time_ns)
+        return replace(self._task(name, TrainingReason.LABELS, normal, ready), base=base)
+
+    def _task(
+        self, name: str, reason: TrainingReason, normal: TrainingMatrix, ready: Sequence[LabelledEpisode]
+    ) -> TrainingTask:
+        model = self._model(name)
         model.first_label_ns = None
-        is_anew = reason is not TrainingReason.LABELS
         return TrainingTask(
             name=name,
             version=model.highest_version + 1,
@@ -268,10 +271,8 @@ class Trainer:
             created_ns=self._clock(),
             settings=self._settings,
             normal=normal,
-            base=None if is_anew else base,
-            replaced=base if is_anew else None,
+            base=None,
             episodes=tuple(EpisodeWindows(each, self._windows_of(each)) for each in ready),
-            faults=fault_windows(self._windows, ready, self._settings.window_ns) if is_anew else (),
         )
 
     def _normal_of_warm_up(

@@ -134,6 +134,13 @@ class TrainingWindows:
         rows = self._kinds.get(entity_kind(entity), {}).values()
         return max((row.end_ns for row in rows if row.entity == entity), default=None)
 
+    def ends_ns(self, kind: str) -> dict[str, list[int]]:
+        """Ends of all windows of a kind that are kept, whatever they were marked, by the entity."""
+        ends_ns: dict[str, list[int]] = {}
+        for row in self._kinds.get(kind, {}).values():
+            ends_ns.setdefault(row.entity, []).append(row.end_ns)
+        return ends_ns
+
     def matrix(self, kind: str, start_ns: int, end_ns: int, lacking: Collection[str] = ()) -> TrainingMatrix:
         """Normal windows of a kind that end in start_ns .. end_ns, an even sample of at most `max_rows` of them.
 

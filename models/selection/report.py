@@ -75,10 +75,12 @@ class StepResult:
 class ColumnReport:
     """The columns chosen, in model order, every other one with the reason, and the steps.
 
-    `faults` is how many labelled faults were known when the columns were chosen, with or without windows.
+    `faults` is how many labelled faults were known when the columns were chosen, and `newest_fault_end_ns` the end of
+    the last window of the newest one, 0 where there was none.
     """
 
     columns: tuple[str, ...]
     dropped: tuple[DroppedColumn, ...]
     steps: tuple[StepOutcome, ...] = ()
     faults: int = 0
+    newest_fault_end_ns: int = 0

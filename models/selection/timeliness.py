@@ -47,11 +47,11 @@ def timeliness(evidence: Evidence, metrics: IntArray) -> StepResult:
     sizes = [np.minimum(np.abs(fault.values / scale - center), Z_LIMIT) for fault in faults]
     now = np.array([correlation(size, fault.is_during()) for size, fault in zip(sizes, faults, strict=True)])
     tells = (now > MIN_CORRELATION).any(axis=1)
-    told = int(tells.sum())
+    told = int(np.count_nonzero(tells))
     among = f"{told} of {len(faults)} faults with the windows around them have features that tell in time"
     if told < MIN_FAULTS:
         return _not_taken(columns, f"{among}; {MIN_FAULTS} are needed")
-    asked = [(size, fault) for size, fault, has_told in zip(sizes, faults, tells.tolist(), strict=True) if has_told]
+    asked = [(sizes[index], faults[index]) for index in np.flatnonzero(tells).tolist()]
     later = np.array([_later(size, fault, evidence.window_ns) for size, fault in asked])
     now = now[tells]
     late = ((now <= MIN_CORRELATION) & (later > MIN_CORRELATION)).sum(axis=0)
@@ -86,7 +86,8 @@ def _center_and_scale(normal: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _later(sizes: FloatArray, fault: Fault, window_ns: int) -> FloatArray:
     """The highest correlation with any of the earlier windows, (columns,)."""
     lags = range(1, LAG_WINDOWS + 1)
-    return np.max([correlation(sizes, fault.is_during(lag * window_ns)) for lag in lags], axis=0)
+    highest: FloatArray = np.max([correlation(sizes, fault.is_during(lag * window_ns)) for lag in lags], axis=0)
+    return highest
 
 
 def _chance(late: IntArray, heard: IntArray, windows: IntArray) -> FloatArray:
@@ -103,7 +104,7 @@ def _chance(late: IntArray, heard: IntArray, windows: IntArray) -> FloatArray:
     faults = heard.sum(axis=0)
     mean = alone @ heard / np.maximum(faults, 1)
     chance = betainc(np.maximum(late, 1), np.maximum(faults - late + 1, 1), mean)
-    return np.where(late > 0, chance, 1.0)
+    return np.asarray(np.where(late > 0, chance, 1.0), dtype=np.float64)
 
 
 def _is_framed(fault: Fault) -> bool:

@@ -1,6 +1,7 @@
 """Labelled faults and the choice of columns: when it is made anew, and what a release tells of it."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pulsetrain.schemas.anomaly import AnomalyState
 from pulsetrain.schemas.columns import column_names
 from pulsetrain.schemas.feature_selection import FeatureSelection
 from pulsetrain.schemas.feature_window import FeatureWindow
-from pulsetrain.schemas.label import LabelVerdict
+from pulsetrain.schemas.label import Label, LabelVerdict
 from pulsetrain.schemas.model_release import decode_model_record, encode_model_record
 from tests.unit.models.test_trainer import (
     BENIGN_JOB,
@@ -86,6 +87,31 @@ def test_the_first_version_tells_that_no_fault_is_labelled() -> None:
 
 def test_two_confirmed_faults_leave_the_columns_as_they_are() -> None:
     assert _with_faults(Clock(), 2).due() is None
+
+
+def test_missed_faults_of_an_entity_without_windows_leave_the_columns_as_they_are() -> None:
+    clock = Clock()
+    trainer = _with_faults(clock, 2)
+    start = datetime(2025, 1, 1, tzinfo=UTC)
+    for second in range(70):
+        missed = Label(
+            anomaly_id=f"missed-{second}",
+            verdict=LabelVerdict.MISSED,
+            by="ana",
+            at=start,
+            entity="nobody/host",
+            start=start + timedelta(seconds=60 * second),
+            end=start + timedelta(seconds=60 * second + 30),
+        )
+        trainer.add_label(missed)
+    clock.advance(60)
+    assert trainer.due() is None
+
+    _confirm_fault(trainer, 1400)
+    clock.advance(60)
+
+    task = task_of(trainer)
+    assert (task.reason, len(task.faults)) == (TrainingReason.SELECTION, 3)
 
 
 def test_three_confirmed_faults_let_the_columns_be_chosen_anew_and_once() -> None:
