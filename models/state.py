@@ -14,6 +14,7 @@ from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.fitting import FittedModel
 from pulsetrain.models.forest import TREES, Forest
 from pulsetrain.models.selection.report import ColumnReport, DroppedColumn, DropReason, Step, StepOutcome
+from pulsetrain.models.selection.summary import named_first
 
 MAX_STATE_BYTES = 32 * 1024 * 1024
 FORMAT = 1
@@ -32,15 +33,22 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 def to_state(model: FittedModel) -> bytes:
-    """A zip archive of `.npy` arrays and one JSON text; equal models give equal bytes."""
-    ensemble, benign = model.ensemble, model.benign
+    """A zip archive of `.npy` arrays and one JSON text; equal models give equal bytes.
+
+    Of the features that were dropped it keeps those that a manifest names, and counts the others.
+
+    Raises:
+        ModelRejectedError: it would be larger than `from_state` reads.
+    """
+    ensemble, benign, selection = model.ensemble, model.benign, named_first(model.selection)
     texts = {
         "format": FORMAT,
         "columns": model.columns,
-        "dropped": [asdict(column) for column in model.selection.dropped],
-        "steps": [asdict(outcome) for outcome in model.selection.steps],
-        "faults": model.selection.faults,
-        "newest_fault_end_ns": model.selection.newest_fault_end_ns,
+        "dropped": [asdict(column) for column in selection.dropped],
+        "unnamed": selection.unnamed,
+        "steps": [asdict(outcome) for outcome in selection.steps],
+        "faults": selection.faults,
+        "newest_fault_end_ns": selection.newest_fault_end_ns,
         "shrinkage": ensemble.covariance.shrinkage,
         "rank": ensemble.covariance.rank,
         "false_alarms_per_day": model.false_alarms_per_day,
@@ -60,7 +68,10 @@ def to_state(model: FittedModel) -> bytes:
     }
     stream = io.BytesIO()
     np.savez(stream, allow_pickle=False, **arrays)
-    return stream.getvalue()
+    state = stream.getvalue()
+    if len(state) > MAX_STATE_BYTES:
+        raise ModelRejectedError(f"the model's state has {len(state)} bytes, at most {MAX_STATE_BYTES} are kept")
+    return state
 
 
 def from_state(state: bytes) -> FittedModel:
@@ -127,14 +138,18 @@ def _model(texts: dict[str, object], arrays: Arrays) -> FittedModel:
 def _selection(texts: dict[str, object]) -> ColumnReport:
     """The report; states of before there were steps have none, and no figures."""
     columns, dropped, steps = texts["columns"], texts["dropped"], texts.get("steps", [])
+    unnamed = texts.get("unnamed", {})
     if not (isinstance(columns, list) and isinstance(dropped, list) and isinstance(steps, list)):
         raise TypeError("columns, dropped and steps must be lists")
+    if not (isinstance(unnamed, dict) and all(isinstance(count, int) and count > 0 for count in unnamed.values())):
+        raise TypeError("unnamed must be counts")
     return ColumnReport(
         columns=tuple(str(column) for column in columns),
         dropped=tuple(DroppedColumn(d["name"], DropReason(d["reason"]), d["kept"], d.get("figure")) for d in dropped),
         steps=tuple(StepOutcome(Step(s["step"]), bool(s["applied"]), str(s["detail"])) for s in steps),
         faults=int(_number({"faults": 0, **texts}, "faults")),
         newest_fault_end_ns=int(_number({"newest_fault_end_ns": 0, **texts}, "newest_fault_end_ns")),
+        unnamed={DropReason(reason): count for reason, count in unnamed.items()},
     )
 
 

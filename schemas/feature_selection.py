@@ -13,6 +13,9 @@ MAX_REASONS = 32
 MAX_NAMED = 64
 """Features that are named of one reason."""
 
+MAX_NAMED_BYTES = 128 * 1024
+"""Of all names of all reasons, in UTF-8, so that the longest of them leave a manifest room for its columns."""
+
 MAX_NAME_CHARACTERS = 2048
 """More than the longest metric, its underscores escaped, and the longest feature have together."""
 
@@ -147,6 +150,9 @@ def selection_problem(selection: FeatureSelection, columns: Sequence[str]) -> st
             return f"of {group.count} dropped features {len(group.named)} are named; at most {MAX_NAMED} may be"
         if not all(_is_sound(each) for each in group.named):
             return f"a dropped feature has a name of at most {MAX_NAME_CHARACTERS} characters and a finite figure"
+    named_bytes = sum(_name_bytes(each) for group in selection.dropped for each in group.named)
+    if named_bytes > MAX_NAMED_BYTES:
+        return f"the names of dropped features have at most {MAX_NAMED_BYTES} bytes, these {named_bytes}"
     if selection.offered != len(columns) + sum(group.count for group in selection.dropped):
         return f"{selection.offered} features are not {len(columns)} columns and what was dropped"
     return None
@@ -156,3 +162,7 @@ def _is_sound(feature: DroppedFeature) -> bool:
     names = [feature.name] if feature.kept is None else [feature.name, feature.kept]
     is_finite = feature.figure is None or math.isfinite(feature.figure)
     return is_finite and all(0 < len(name) <= MAX_NAME_CHARACTERS for name in names)
+
+
+def _name_bytes(feature: DroppedFeature) -> int:
+    return len(feature.name.encode()) + len((feature.kept or "").encode())

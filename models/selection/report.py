@@ -1,7 +1,7 @@
 """What became of every feature that was offered to a model, and of every step of the selection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pulsetrain.models.preparation import BoolArray
@@ -76,7 +76,8 @@ class ColumnReport:
     """The columns chosen, in model order, every other one with the reason, and the steps.
 
     `faults` is how many labelled faults were known when the columns were chosen, and `newest_fault_end_ns` the end of
-    the last window of the newest one, 0 where there was none.
+    the last window of the newest one, 0 where there was none. `unnamed` counts what was dropped beside `dropped`,
+    where only the first features of a reason are named.
     """
 
     columns: tuple[str, ...]
@@ -84,3 +85,4 @@ class ColumnReport:
     steps: tuple[StepOutcome, ...] = ()
     faults: int = 0
     newest_fault_end_ns: int = 0
+    unnamed: Mapping[DropReason, int] = field(default_factory=dict)

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.fitting import FittedModel, fit, with_feedback
 from pulsetrain.models.preparation import plan_assembly
 from pulsetrain.models.selection.report import DroppedColumn, DropReason
+from pulsetrain.models.selection.summary import summary
 from pulsetrain.models.state import MAX_STATE_BYTES, from_state, to_state
 from tests.unit.models.telemetry import BENIGN_JOB, HOP_NS, NAMES, WINDOW_NS, add, ends, samples, windows
 
@@ -51,10 +53,27 @@ def test_a_model_comes_back_whole() -> None:
     assert again.selection == _model().selection
 
 
+def test_a_state_names_some_of_thousands_of_dropped_features_and_counts_them_all() -> None:
+    dropped = tuple(DroppedColumn(f"m{number}__mean", DropReason.OVER_LIMIT) for number in range(160_000))
+    model = replace(_model(), selection=replace(_model().selection, dropped=dropped))
+
+    state = to_state(model)
+
+    assert len(state) < len(_state()) + 100_000
+    assert summary(from_state(state).selection) == summary(model.selection)
+
+
+def test_a_state_that_would_not_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pulsetrain.models.state.MAX_STATE_BYTES", len(_state()) - 1)
+
+    with pytest.raises(ModelRejectedError, match="at most"):
+        to_state(_model())
+
+
 def test_a_state_from_before_there_were_steps_has_none() -> None:
     with np.load(io.BytesIO(_state())) as archive:
         texts = json.loads(archive["json"].tobytes())
-    del texts["steps"], texts["faults"]
+    del texts["steps"], texts["faults"], texts["newest_fault_end_ns"], texts["unnamed"]
     texts["dropped"] = [{"name": "cpu.count__mean", "reason": "degenerate", "kept": None}]
 
     again = from_state(_with("json", np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8))).selection
