@@ -9,14 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-
 from pulsetrain.models.errors import ModelRejectedError
 from pulsetrain.models.graph import IR_VERSION, OPSETS
-from pulsetrain.models.preparation import plan_assembly
 from pulsetrain.models.release import KEY_SEPARATOR, Release
 from pulsetrain.models.release_assembler import MAX_VERSIONS_PER_NAME, RejectedRelease, ReleaseAssembler
 from pulsetrain.models.runtime import Scorer, Scores
+from pulsetrain.models.trial import trial_rows, trial_scores
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.errors import DecodeError
 from pulsetrain.schemas.model_release import ModelManifest, ModelPointer, decode_model_record
@@ -274,11 +272,11 @@ def _test(loaded: LoadedModel, live: LoadedModel | None, test_rows: TestRows | N
     Raises:
         ModelRejectedError: the new model gives no finite verdict on a row.
     """
-    scores = _test_scores(loaded, _rows_for(loaded, test_rows))
+    scores = _scores_on_trial(loaded, test_rows)
     if live is None or test_rows is None:
         return "its medians score"
     try:
-        beside = _test_scores(live, _rows_for(live, test_rows))
+        beside = _scores_on_trial(live, test_rows)
     except ModelRejectedError:
         return f"it scores, version {live.version} does not"
     if len(beside.flagged) != len(scores.flagged):
@@ -287,18 +285,6 @@ def _test(loaded: LoadedModel, live: LoadedModel | None, test_rows: TestRows | N
     return f"it agrees with version {live.version} on {agreeing} of {len(scores.flagged)} recent windows"
 
 
-def _rows_for(loaded: LoadedModel, test_rows: TestRows | None) -> FloatArray:
-    """Test rows (windows, columns) of one model, at least one: its medians where there is no other."""
-    rows = test_rows(loaded.name, loaded.manifest.columns) if test_rows else None
-    return rows if rows is not None and len(rows) else np.array([loaded.manifest.medians], dtype=np.float64)
-
-
-def _test_scores(loaded: LoadedModel, rows: FloatArray) -> Scores:
-    columns = loaded.manifest.columns
-    try:
-        scores = loaded.scorer.score(plan_assembly(columns, loaded.manifest.medians, columns).assemble(rows).rows)
-    except Exception as error:  # the runtime raises whatever the graph provokes; the live version has to stay
-        raise ModelRejectedError(f"it fails on its test rows: {error}") from error
-    if not np.isfinite(scores.scores).all() or scores.flagged.shape != (len(rows),):
-        raise ModelRejectedError("its scores of its test rows are not finite numbers, one verdict a row")
-    return scores
+def _scores_on_trial(model: LoadedModel, test_rows: TestRows | None) -> Scores:
+    recent = test_rows(model.name, model.manifest.columns) if test_rows else None
+    return trial_scores(model.manifest, model.scorer, trial_rows(model.manifest, recent))
