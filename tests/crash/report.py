@@ -15,7 +15,10 @@ from tests.crash.plan import Outcome
 def lines(outcome: Outcome) -> Iterator[str]:
     """The table, then what is wrong."""
     windows, verdicts = outcome.windows, outcome.verdicts
-    table: dict[str, int] = outcome.counts | {name: outcome.happened[name] for name in sorted(outcome.happened)}
+    table: dict[str, int] = dict(outcome.counts)
+    table["workers that ended by themselves, unexplained"] = len(outcome.unexplained_exits)
+    table["copies of windows that detect reports as dropped"] = outcome.dropped_copies
+    table |= {name: outcome.happened[name] for name in sorted(outcome.happened)}
     for name, comparison in (("windows", windows), ("verdicts", verdicts)):
         table |= {
             f"{name} of an undisturbed run": comparison.expected,
@@ -27,6 +30,9 @@ def lines(outcome: Outcome) -> Iterator[str]:
         }
     width = max(map(len, table))
     yield from (f"{name:<{width}}  {count:>9,}" for name, count in table.items())
+    yield from (f"ended by itself without a stop of the broker: {worker}" for worker in outcome.unexplained_exits)
+    if not outcome.met_copies:
+        yield "detect has dropped no copy of a window, so that nothing is shown of copies"
     yield from _problems("window", windows, _window_differences)
     yield from _problems("verdict", verdicts, _verdict_differences)
 

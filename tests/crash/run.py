@@ -23,7 +23,6 @@ from tests.crash.workers import Workers
 from tests.processes import wait_until
 from tests.topic_log import whole_topic
 
-_WAIT_SECONDS = 180.0
 _TAKEOVER_SECONDS = 20.0
 _SECOND_VERSION_AFTER_SECONDS = 60
 
@@ -64,6 +63,9 @@ class CrashRun:
         self._chance = random.Random(plan.seed)
         self._started = time.monotonic()
         self._broker_stops = 0
+        self._may_end: set[str] = set()
+        self._explained_exits = 0
+        self._unexplained_exits: list[str] = []
         self._start_ns = (time.time_ns() // SECOND_NS - 1) * SECOND_NS
         create_topics(self._kafka, prefix, PARTITIONS, replication_factor=1)
         self._config = folder / "pulsetrain.toml"
@@ -79,7 +81,7 @@ class CrashRun:
         """Streams, kills, waits until everything is committed, and compares.
 
         Raises:
-            AssertionError: the workers do not get on; the message says what was waited for.
+            AssertionError: the workers are not done within the plan's limit; the message says what was waited for.
         """
         agents = troubled_fleet(self._plan.nodes, self._plan.seed, self._start_ns)
         stream = Stream(self._kafka, self._topics.samples, agents)
@@ -94,7 +96,7 @@ class CrashRun:
             self._wait_for_commits({stage: {} for stage in self._stages}, "the first commit")
             for number in range(1, self._plan.kills + 1):
                 self._kill(number, stream)
-            stream.finish(WINDOWS)
+            stream.finish(WINDOWS, self._seconds_left())
             for stage in self._stages:
                 self._wait(f"the {stage.stage} stage to commit everything", stage.is_done)
             self._progress("the marker blocks are through, and everything is committed")
@@ -110,13 +112,14 @@ class CrashRun:
     def _kill(self, number: int, stream: Stream) -> None:
         """Kills one worker of each stage, starts it again, and waits until every partition has moved on."""
         time.sleep(self._chance.uniform(0.0, 3.0))
+        self._start_ended()
         began = time.monotonic()
         stream.expect_takeover(_TAKEOVER_SECONDS)
         victims = []
         stages = list(self._stages)
         self._chance.shuffle(stages)
         for stage in stages:
-            victims.append(f"{stage.stage} {stage.kill_one(self._chance)}")
+            victims.append(stage.kill_one(self._chance))
             time.sleep(self._chance.uniform(0.0, 1.0))
         positions = {stage: stage.committed() for stage in self._stages}
         steps = [self._start_killed]
@@ -127,6 +130,7 @@ class CrashRun:
             time.sleep(self._chance.uniform(0.0, 2.0))
             step()
         self._wait_for_commits(positions, f"every partition to move on after kill {number} ({', '.join(victims)})")
+        self._may_end.clear()
         self._progress(
             f"kill {number} of {self._plan.kills}: {' and '.join(victims)}"
             f"{', and a stop of the broker' if len(steps) > 1 else ''}; "
@@ -137,7 +141,20 @@ class CrashRun:
         for stage in self._stages:
             stage.start_killed()
 
+    def _start_ended(self) -> None:
+        """Starts workers that have ended, and notes whether that is explained: once each by a stop of the broker."""
+        for stage in self._stages:
+            for name, code in stage.start_ended().items():
+                self._progress(f"{name} has ended by itself with exit code {code}")
+                if name in self._may_end:
+                    self._may_end.remove(name)
+                    self._explained_exits += 1
+                else:
+                    self._unexplained_exits.append(f"{name}, exit code {code}")
+
     def _stop_and_start_broker(self) -> None:
+        self._start_ended()
+        self._may_end = {name for stage in self._stages for name in stage.names}
         self._broker.stop()
         time.sleep(self._chance.uniform(2.0, 6.0))
         self._broker.start()
@@ -154,14 +171,19 @@ class CrashRun:
 
     def _wait(self, what: str, condition: Callable[[], bool]) -> None:
         def supervised() -> bool:
-            for stage in self._stages:
-                stage.start_ended()
+            self._start_ended()
             return condition()
 
         try:
-            wait_until(what, supervised, _WAIT_SECONDS)
+            wait_until(what, supervised, self._seconds_left())
         except AssertionError as error:
-            raise AssertionError("\n".join([str(error), *(stage.state() for stage in self._stages)])) from None
+            limit = f"the whole run has {self._plan.limit_seconds:.0f} s"
+            ended = f"ended by themselves: {self._explained_exits} and {self._unexplained_exits}"
+            state = (stage.state() for stage in self._stages)
+            raise AssertionError("\n".join([f"{error}; {limit}", ended, *state])) from None
+
+    def _seconds_left(self) -> float:
+        return max(0.0, self._started + self._plan.limit_seconds - time.monotonic())
 
     def _compare(self) -> Outcome:
         expected = undisturbed_windows(whole_topic(self._kafka, self._topics.samples), WINDOWS)
@@ -174,14 +196,15 @@ class CrashRun:
             for record in whole_topic(self._kafka, self._topics.anomalies)
             for anomaly in [decode_json(record.value, Anomaly)]
         )
-        outcome = Outcome(windows, compare(verdicts, published))
+        outcome = Outcome(
+            self._plan, windows, compare(verdicts, published), self._dropped_copies(), self._unexplained_exits
+        )
         outcome.counts = {
             "kills of features workers": self._features.kills,
             "kills of detect workers": self._detect.kills,
             "kills of a worker that was catching up": sum(stage.kills_while_catching_up for stage in self._stages),
-            "workers that ended by themselves": sum(stage.ended_by_themselves for stage in self._stages),
             "stops of the broker": self._broker_stops,
-            "copies of windows that detect reports as dropped": self._dropped_copies(),
+            "workers that ended at a stop of the broker": self._explained_exits,
         }
         return outcome
 

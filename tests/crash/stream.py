@@ -20,8 +20,6 @@ _PHASES = 4
 _CLOCK_ERROR_SECONDS = 40
 """The nodes' clocks are off by up to so much, well within what counts as the future."""
 
-_CONFIRM_SECONDS = 120.0
-
 
 def troubled_fleet(nodes: int, seed: int, start_ns: int, troubles: Troubles | None = None) -> list[TroubledAgent]:
     """So many agents with seeds of their own; their clocks, in whole seconds, are not the same."""
@@ -59,12 +57,12 @@ class Stream:
         """Sends more blocks twice for a while."""
         self._takeover_until = time.monotonic() + seconds
 
-    def finish(self, windows: WindowSettings) -> None:
+    def finish(self, windows: WindowSettings, seconds: float) -> None:
         """Stops, sends each node's backlog and its marker, and waits until the broker has everything."""
         self.stop()
         for agent in self._agents:
             self._send(agent.finish(windows))
-        assert self._producer.flush(_CONFIRM_SECONDS) == 0, f"blocks were not confirmed within {_CONFIRM_SECONDS:.0f} s"
+        assert self._producer.flush(seconds) == 0, f"blocks were not confirmed within {seconds:.0f} s"
 
     def stop(self) -> None:
         """Stops where it is."""

@@ -131,8 +131,8 @@ class TroubledAgent:
         is_reboot = chance.random() < 1 / 3
         self.happened["reboots" if is_reboot else "agent restarts"] += 1
         self._down_until = now + (chance.randint(3, 8) if is_reboot else chance.randint(0, 3))
-        # Between two of them pass 15 s: a verdict remembers the last four sessions of an entity.
-        self._restart_allowed = now + 15
+        # Windows and verdicts remember the last 16 sessions of an entity, at this pause those of a minute and more.
+        self._restart_allowed = now + 4
         self._session += 1
         if is_reboot:
             self._boot += 1

@@ -29,7 +29,7 @@ class Workers:
     ) -> None:
         self.stage = stage
         self.kills = self.kills_while_catching_up = 0
-        self.ended_by_themselves = 0
+        self.names = [f"{stage} {number}" for number in range(workers)]
         self._processes = [
             PulsetrainProcess(["worker", stage, "--config", str(config)], folder / f"{stage}-{number}.log")
             for number in range(workers)
@@ -51,8 +51,8 @@ class Workers:
     ) -> None:
         self._cleanup.__exit__(kind, error, trace)
 
-    def kill_one(self, chance: random.Random) -> int:
-        """SIGKILL to one of the workers, which stays dead until `start_killed`; returns its number.
+    def kill_one(self, chance: random.Random) -> str:
+        """SIGKILL to one of the workers, which stays dead until `start_killed`; returns its name.
 
         Every second one, by chance, is stalled for some seconds first and killed while it catches up: then offsets,
         windows and changes of tables are under way together.
@@ -67,7 +67,7 @@ class Workers:
             self.kills_while_catching_up += 1
         self._killed.kill()
         self.kills += 1
-        return number
+        return self.names[number]
 
     def start_killed(self) -> None:
         """Starts the worker that was killed last."""
@@ -75,12 +75,14 @@ class Workers:
             self._killed.start()
             self._killed = None
 
-    def start_ended(self) -> None:
-        """Starts workers again that have ended by themselves, as an orchestrator does, and counts them."""
-        for process in self._processes:
+    def start_ended(self) -> dict[str, int]:
+        """Starts workers again that have ended by themselves, as an orchestrator does; returns their exit codes."""
+        ended: dict[str, int] = {}
+        for name, process in zip(self.names, self._processes, strict=True):
             if process is not self._killed and not process.alive():
-                self.ended_by_themselves += 1
+                ended[name] = process.wait(0)
                 process.start()
+        return ended
 
     def committed(self) -> dict[int, int]:
         """The committed offset by partition."""
