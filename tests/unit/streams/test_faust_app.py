@@ -11,7 +11,7 @@ from faust.types import TP
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import ALL_TOPICS, TopicNames
 from pulsetrain.streams.faust_app import BATCH_BYTES, make_app
-from pulsetrain.streams.faust_transport import FETCH_WAIT_MS
+from pulsetrain.streams.faust_transport import FETCH_BYTES, FETCH_WAIT_MS
 
 
 @contextmanager
@@ -104,15 +104,15 @@ def test_faust_still_knows_when_a_partition_last_made_progress() -> None:
     assert list(app.monitor.stream_inbound_time) == [tp]
 
 
-def test_the_consumer_that_faust_makes_waits_only_shortly_for_a_fetch() -> None:
-    async def fetch_wait_ms() -> int:
+def test_the_consumer_that_faust_makes_waits_shortly_for_a_fetch_that_is_worth_it() -> None:
+    async def fetch_wait_ms_and_bytes() -> tuple[int, int]:
         app = features_app()
         with consumer_of(app) as consumer:
             made = consumer._thread._create_worker_consumer(app.transport)
             await made.stop()
-            return int(made._fetch_max_wait_ms)
+            return made._fetch_max_wait_ms, made._fetch_min_bytes
 
-    assert asyncio.run(fetch_wait_ms()) == FETCH_WAIT_MS
+    assert asyncio.run(fetch_wait_ms_and_bytes()) == (FETCH_WAIT_MS, FETCH_BYTES)
 
 
 def test_a_full_batch_fits_every_topic() -> None:
