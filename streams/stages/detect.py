@@ -5,7 +5,7 @@ acknowledged after the change is: no verdict is lost, and a window that comes ag
 """
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any, cast
 
 import faust
@@ -49,7 +49,7 @@ class DetectStage:
         self._models = ModelFeed(kafka, topics, self._outbox, self._recent.rows)
         self._entities = ConfirmedTable(app, name="entities", default=dict, beacon=app.tables.beacon)
         app.tables.add(self._entities)
-        self._acks: dict[TP, OrderedAcks] = {}
+        self._acks: defaultdict[TP, OrderedAcks] = defaultdict(lambda: OrderedAcks(self._stop_worker))
         self._scorers: dict[str, WindowScorer] = {}
         self._counts: Counter[str] = Counter()
         self._not_scored: dict[str, str] = {}
@@ -58,7 +58,7 @@ class DetectStage:
         """Takes the features topic window by window, once all models that were published are known."""
         await self._models.caught_up()
         async for event in cast(faust.Stream[bytes], stream).noack().events():
-            acks = self._acks.setdefault(event.message.tp, OrderedAcks(self._stop_worker))
+            acks = self._acks[event.message.tp]
             acks.hold(event)
             try:
                 confirmation = await self._take(event, acks)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from pulsetrain.models.fitting import fit
-from pulsetrain.models.graph import IR_VERSION, OPSETS
-from pulsetrain.models.release import new_release, release_records, updated_pointer
+from pulsetrain.models.release import release_records, updated_pointer
 from pulsetrain.models.training_windows import TrainingWindows
 from pulsetrain.schemas.feature_window import decode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings, checked_key
@@ -15,6 +14,7 @@ from tests.crash.reference import undisturbed_windows
 from tests.crash.sources import SECOND_NS
 from tests.crash.stream import troubled_fleet
 from tests.crash.troubled_agent import CALM
+from tests.model_releases import warm_up_release
 from tests.topic_log import Record, produce
 
 _NODES = 4
@@ -71,23 +71,7 @@ def _release(learned: TrainingWindows, kind: str, version: int, windows: WindowS
         entities=normal.entities,
         max_columns=_MAX_COLUMNS,
     )
-    release = new_release(
-        name=kind,
-        version=version,
-        created_ns=1,
-        reason="warm_up",
-        columns=model.columns,
-        medians=model.medians.tolist(),
-        opsets=OPSETS,
-        ir_version=IR_VERSION,
-        graph=model.graph(),
-        state=b"",
-        training_start_ns=model.training_start_ns,
-        training_end_ns=model.training_end_ns,
-        training_windows=model.training_windows,
-        labels_used=0,
-    )
-    return list(release_records(release))
+    return list(release_records(warm_up_release(model, kind, version, state=b"")))
 
 
 def _encoded(record: ModelRecord) -> tuple[bytes, bytes]:

@@ -4,17 +4,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
-from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount, encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import ALL_TOPICS, TopicNames
+from tests.feature_windows import encoded_window
 from tests.processes import PulsetrainProcess
 from tests.topic_log import Record, TopicReader, produce
-
-SECOND = 1_000_000_000
 
 
 @pytest.fixture
@@ -27,32 +24,13 @@ def topics(broker: EmbeddedBroker, unique: str, tmp_path: Path) -> Iterator[Topi
         yield TopicNames(unique)
 
 
-def _window(end_s: int) -> bytes:
-    counts = np.zeros((1, len(SampleCount)), dtype=np.int64)
-    return encode_feature_window(
-        FeatureWindow(
-            node="node-a",
-            session="s",
-            entity="node-a/host",
-            labels={},
-            start_ns=(end_s - 30) * SECOND,
-            end_ns=end_s * SECOND,
-            complete=True,
-            metrics=("m",),
-            features=("mean",),
-            values=np.array([[1.0]]),
-            counts=counts,
-        )
-    )
-
-
 def test_poison_windows_become_dead_letters_and_the_good_ones_are_counted_once(
     broker: EmbeddedBroker, topics: TopicNames
 ) -> None:
     kafka = KafkaSettings(bootstrap=broker.bootstrap)
-    poison = [b"", b"\xc3\x01nonsense", _window(60)[:-3]]
+    poison = [b"", b"\xc3\x01nonsense", encoded_window("node-a", 60)[:-3]]
     # the window that ends at 100 s comes twice, as after the death of a features worker
-    windows = [_window(100), _window(105), _window(100), _window(110)]
+    windows = [encoded_window("node-a", end_s) for end_s in (100, 105, 100, 110)]
     produce(kafka, topics.features, [(b"node-a", value) for value in (*poison, *windows)])
 
     dead = TopicReader(kafka, topics.dead_letter).until("every dead letter", lambda seen: len(seen) >= len(poison))

@@ -5,12 +5,12 @@ from confluent_kafka import Producer
 
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
 from pulsetrain.models.fitting import fit
-from pulsetrain.models.graph import IR_VERSION, OPSETS
 from pulsetrain.models.registry import LoadedModel, ModelRegistry, RegistryChange, RegistryEvent
-from pulsetrain.models.release import Release, new_release, release_records, tombstone_keys, updated_pointer
+from pulsetrain.models.release import Release, release_records, tombstone_keys, updated_pointer
 from pulsetrain.schemas.kafka import KafkaSettings, checked_key, producer_config
 from pulsetrain.schemas.model_release import ModelRecord, encode_model_record
 from pulsetrain.schemas.topics import MODELS, TopicNames
+from tests.model_releases import warm_up_release
 from tests.topic_log import Record, TopicReader, produce
 
 NS = 1_000_000_000
@@ -22,23 +22,8 @@ def release(version: int) -> Release:
     """A model that scores, with a state that makes its payload `PAYLOAD_BYTES` long."""
     rows = np.random.default_rng(version).normal(size=(120, len(NAMES)))
     model = fit(rows, NAMES, np.arange(1, 121, dtype=np.int64) * 5 * NS, window_ns=5 * NS, hop_ns=5 * NS)
-    graph = model.graph()
-    return new_release(
-        name="host",
-        version=version,
-        created_ns=1,
-        reason="warm_up",
-        columns=model.columns,
-        medians=model.medians.tolist(),
-        opsets=OPSETS,
-        ir_version=IR_VERSION,
-        graph=graph,
-        state=np.random.default_rng(version).bytes(PAYLOAD_BYTES - len(graph)),
-        training_start_ns=model.training_start_ns,
-        training_end_ns=model.training_end_ns,
-        training_windows=model.training_windows,
-        labels_used=0,
-    )
+    state = np.random.default_rng(version).bytes(PAYLOAD_BYTES - len(model.graph()))
+    return warm_up_release(model, "host", version, state)
 
 
 def publish(kafka: KafkaSettings, topic: str, *records: ModelRecord) -> None:

@@ -14,6 +14,7 @@ from pulsetrain.models.registry import LoadedModel, ModelRegistry, NoModel, Regi
 from pulsetrain.models.release import Release, new_release, release_records, tombstone_keys, updated_pointer
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.model_release import ModelPointer, ModelRecord, encode_model_record
+from tests.model_releases import warm_up_release
 
 NS = 1_000_000_000
 NAMES = ("cpu__mean", "cpu__variance", "memory__mean", "memory__variance")
@@ -26,22 +27,7 @@ def release(version: int = 1) -> Release:
     rows = np.random.default_rng(version).normal(size=(120, len(NAMES)))
     ends_ns = np.arange(1, 121, dtype=np.int64) * 5 * NS
     model = fit(rows, NAMES, ends_ns, window_ns=5 * NS, hop_ns=5 * NS)
-    return new_release(
-        name="host",
-        version=version,
-        created_ns=1,
-        reason="warm_up",
-        columns=model.columns,
-        medians=model.medians.tolist(),
-        opsets=OPSETS,
-        ir_version=IR_VERSION,
-        graph=model.graph(),
-        state=b"state",
-        training_start_ns=model.training_start_ns,
-        training_end_ns=model.training_end_ns,
-        training_windows=model.training_windows,
-        labels_used=0,
-    )
+    return warm_up_release(model, "host", version, b"state")
 
 
 def message(record: ModelRecord) -> Message:

@@ -5,11 +5,9 @@ from collections.abc import AsyncIterator, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from faust.types import TP
 
-from pulsetrain.schemas.feature_window import FeatureWindow, SampleCount, encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams import shutdown
@@ -18,29 +16,11 @@ from pulsetrain.streams.faust_app import make_app
 from pulsetrain.streams.settings import WorkerSettings
 from pulsetrain.streams.stages import detect
 from pulsetrain.streams.stages.detect import DetectStage
+from tests.feature_windows import encoded_window
 
-SECOND = 1_000_000_000
 KAFKA = KafkaSettings(bootstrap="127.0.0.1:1")
 TOPICS = TopicNames("t.")
 FEATURES = TP(TOPICS.features, 0)
-
-
-def _window(end_s: int) -> bytes:
-    return encode_feature_window(
-        FeatureWindow(
-            node="node",
-            session="s",
-            entity="node/host",
-            labels={},
-            start_ns=(end_s - 30) * SECOND,
-            end_ns=end_s * SECOND,
-            complete=True,
-            metrics=("m",),
-            features=("mean",),
-            values=np.array([[1.0]]),
-            counts=np.zeros((1, len(SampleCount)), dtype=np.int64),
-        )
-    )
 
 
 class _Changelog:
@@ -114,7 +94,7 @@ class _Stream:
 def test_a_window_is_acknowledged_after_the_changelog_has_confirmed_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         run = _Run(monkeypatch)
-        await run.consume(_window(100), _window(105))
+        await run.consume(encoded_window("node", 100), encoded_window("node", 105))
         first, second = run.changelog.sent
         assert run.acked == []
         second.set_result(None)
@@ -132,9 +112,9 @@ def test_a_window_that_comes_again_is_acknowledged_after_its_state_has_been_conf
 ) -> None:
     async def scenario() -> None:
         run = _Run(monkeypatch)
-        await run.consume(_window(100))
+        await run.consume(encoded_window("node", 100))
         run.stage.on_revoked()  # the first change may have been lost on its way
-        await run.consume(_window(100))
+        await run.consume(encoded_window("node", 100))
         assert run.acked == []
         lost, again = run.changelog.sent
         assert again.message.value == lost.message.value
@@ -148,7 +128,7 @@ def test_a_window_that_comes_again_is_acknowledged_after_its_state_has_been_conf
 def test_nothing_is_acknowledged_after_a_change_that_the_broker_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         run = _Run(monkeypatch)
-        await run.consume(_window(100), _window(105))
+        await run.consume(encoded_window("node", 100), encoded_window("node", 105))
         first, second = run.changelog.sent
         first.set_exception(ConnectionError("refused"))
         second.set_result(None)
@@ -163,7 +143,7 @@ def test_a_dead_letter_that_can_not_be_sent_stops_the_worker(monkeypatch: pytest
     async def scenario() -> None:
         run = _Run(monkeypatch)
         run.producer_refuses = True
-        await run.consume(b"no window", _window(105))
+        await run.consume(b"no window", encoded_window("node", 105))
         assert run.acked == []
         assert len(run.crashed) == 1
 
@@ -185,7 +165,7 @@ def test_a_worker_that_lost_the_partition_while_its_verdict_was_on_the_way_leave
 
         monkeypatch.setattr(run.stage._outbox, "send", send)
         monkeypatch.setattr(run.stage, "_count", lambda *_: asyncio.sleep(0))
-        consuming = asyncio.ensure_future(run.consume(_window(100)))
+        consuming = asyncio.ensure_future(run.consume(encoded_window("node", 100)))
         await run.settled()
         run.stage.on_revoked()
         confirmed.set_result(None)
