@@ -62,7 +62,7 @@ def windows(draw: st.DrawFn) -> FeatureWindow:
         entity=draw(names),
         labels=draw(st.dictionaries(st.text(), st.text(), max_size=3)),
         start_ns=start_ns,
-        end_ns=start_ns + draw(st.integers(1, 2**62)),
+        end_ns=start_ns + draw(st.integers(1, 2**62 - 1)),
         complete=draw(st.booleans()),
         metrics=metrics,
         features=features,
@@ -112,6 +112,12 @@ def test_a_window_that_breaks_a_rule_is_refused_on_both_ends(changes: dict[str, 
     with pytest.raises(DecodeError, match=reason) as caught:
         decode_feature_window(raw(**as_fields))
     assert caught.value.failure is DecodeFailure.INVALID
+
+
+def test_a_window_that_ends_beyond_the_last_time_of_a_long_is_not_sent() -> None:
+    assert decode_feature_window(encode_feature_window(window(end_ns=2**63 - 1))).end_ns == 2**63 - 1
+    with pytest.raises(EncodeError, match="does not fit its schema"):
+        encode_feature_window(window(end_ns=2**63))
 
 
 @pytest.mark.parametrize("changes", [{"values": np.zeros((3, 2))}, {"counts": COUNTS[:1]}, {"metrics": ("load",)}])
