@@ -1,13 +1,19 @@
-"""What a collector is: one source of an entity's metrics, read once a tick.
+"""What a collector is: one source of metrics.
 
-Reading and understanding are apart: at a tick everything is only read, as close together in time as possible; the
-readings of many ticks are understood in one go, which costs a fraction of the CPU time.
+A `Collector` is quick and its metrics stay the same: it is read once a tick. Reading and understanding are apart: at a
+tick everything is only read, as close together in time as possible; the readings of many ticks are understood in one
+go, which costs a fraction of the CPU time.
+
+A `BackgroundCollector` may be slow, may hang, and its entities and metrics come and go: it is asked in a thread of its
+own, on its own interval, and delays nothing else.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from pulsetrain.schemas.status import Severity, StatusEvent
 
 HOST = "host"
 """The entity of everything that describes the whole node."""
@@ -78,3 +84,80 @@ class Collector(Protocol[ReadingT]):
 
     def close(self) -> None:
         """Close what is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a source said about one entity at one time.
+
+    `entity` is the name without the node (`gpu:<uuid>`, `container:<id>`); one with a slash is global already
+    (`<job>/rank:<n>`). `time_ns` is when the values held, Unix nanoseconds; each entity's times ascend. `values` has
+    one number a metric id, in the catalogue's units, NaN where there is none; `missing` says why, by metric id.
+    `labels` say what else is known of the entity (job, pod ...).
+    """
+
+    entity: str
+    time_ns: int
+    metrics: tuple[str, ...]
+    values: Sequence[float]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that happened, for the status topic: once, not at every reading. `entity` as in an observation."""
+
+    event: StatusEvent
+    severity: Severity
+    message: str
+    entity: str | None = None
+    details: Mapping[str, str | int | float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one call of a background collector brought."""
+
+    observations: Sequence[Observation] = ()
+    notices: Sequence[Notice] = ()
+
+
+class BackgroundCollector(Protocol):
+    """A source that is asked in a thread of its own. All calls come from that thread, except `close`."""
+
+    @property
+    def name(self) -> str:
+        """Short name, unique among the collectors, for status messages."""
+
+    @property
+    def source(self) -> str:
+        """What is read, in words for a person: a path or a call."""
+
+    @property
+    def interval_ms(self) -> int:
+        """Distance of two calls of `collect`."""
+
+    @property
+    def deadline_seconds(self) -> float:
+        """A call that takes longer counts as failed, and what it brings after all is thrown away."""
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names in the catalogue, without attributes, that this source can have."""
+
+    def is_supported(self) -> Support:
+        """Try the source, in at most a second."""
+
+    def collect(self, time_ns: int) -> Collected:
+        """What the source says now.
+
+        Args:
+            time_ns: the tick, Unix nanoseconds; the time of what has no time of its own.
+
+        Raises:
+            CollectError: it says nothing.
+        """
+
+    def close(self) -> None:
+        """Close what is open; may come while `collect` runs, or hangs, in its thread."""
