@@ -31,19 +31,22 @@ class Batch:
         self.n_samples: int
         self.n_series, self.n_samples = values.shape
         self.temporary = workspace.temporary
-        self.mean: FloatArray = np.add.reduce(values, axis=-1) / self.n_samples
-        """(series,), numpy's pairwise mean bit for bit.
-
-        tsfresh centres by that number; at an offset of 1e9 and more any other summation gives other
-        variances, autocorrelations and slopes.
-        """
         self.centred = workspace.centred
         """(series, samples), values less their series' mean."""
         self.is_finite = workspace.is_finite
         """(series,): no sample is missing or infinite."""
         self.summary = workspace.summary
-        self.n_finite: int = summarise(values, self.mean, self.centred, self.is_finite, self.summary)
+        self.summary_rows = workspace.summary_rows
+        """(fields, series), the fields of the summary in their order."""
+        mean = np.add.reduce(values, axis=-1, out=self.summary.mean)
+        mean /= self.n_samples
+        self.n_finite: int = summarise(values, self.centred, self.is_finite, self.summary)
         """How many series are finite."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """(series,)."""
+        return self.summary.mean
 
     @property
     def variance(self) -> FloatArray:

@@ -16,7 +16,7 @@ from pulsetrain.streams.features.fallback import tsfresh_step
 from pulsetrain.streams.features.kernels import KERNELS, Kernel
 from pulsetrain.streams.features.named_sets import named_parameters
 from pulsetrain.streams.features.names import feature_suffix
-from pulsetrain.streams.features.plan import Step
+from pulsetrain.streams.features.plan import Step, merged, summary_step
 
 ParameterSet = Mapping[str, object]
 FcParameters = Mapping[str, Sequence[ParameterSet] | None]
@@ -53,7 +53,7 @@ class FeatureSet:
         parameter_sets = {name: _parameter_sets(name, parameters) for name, parameters in fc_parameters.items()}
         if (count := sum(map(len, parameter_sets.values()))) > MAX_FEATURES:
             raise FeatureError(f"the feature set names {count} features; at most {MAX_FEATURES} are computed")
-        plan = tuple(step for calculator, sets in parameter_sets.items() for step in _steps(calculator, sets))
+        plan = tuple(merged(step for calculator, sets in parameter_sets.items() for step in _steps(calculator, sets)))
         suffixes = tuple(suffix for step in plan for suffix in step.suffixes)
         if not suffixes:
             raise FeatureError("the feature set names no feature; give at least one calculator")
@@ -98,10 +98,14 @@ def _server(name: str, parameters: ParameterSet) -> Kernel | Calculator | None:
 
 
 def _kernel_step(calculator: str, kernel: Kernel, parameters: ParameterSet) -> Step:
+    suffix = feature_suffix(calculator, parameters)
+    if kernel.summary_field:
+        return summary_step((suffix,), (kernel.summary_field(**parameters),))
+
     def compute(batch: Batch) -> FloatArray:
         return kernel.compute(batch, **parameters)[:, None]
 
-    return Step((feature_suffix(calculator, parameters),), compute)
+    return Step((suffix,), compute)
 
 
 DEFAULT_FC_PARAMETERS: Final[FcParameters] = {

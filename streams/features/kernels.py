@@ -31,6 +31,8 @@ class Kernel:
     parameters: Mapping[str, Domain] = field(default_factory=dict)
     is_partial: bool = False
     """tsfresh's calculator has valid parameters beyond these, and serves them itself."""
+    summary_field: Callable[..., str] | None = None
+    """Names, for some parameters, the field of the batch's summary that is the answer, where one is."""
 
     def covers(self, parameters: Mapping[str, object]) -> bool:
         """Whether the kernel computes the calculator for exactly these parameters."""
@@ -42,21 +44,6 @@ class Kernel:
     def usage(self) -> str:
         """The parameters it takes, in words."""
         return ", ".join(f"{name}: {domain.description}" for name, domain in self.parameters.items()) or "no parameters"
-
-
-def mean(batch: Batch) -> FloatArray:
-    """Arithmetic mean."""
-    return batch.mean
-
-
-def variance(batch: Batch) -> FloatArray:
-    """Population variance."""
-    return batch.summary.variance
-
-
-def standard_deviation(batch: Batch) -> FloatArray:
-    """Population standard deviation."""
-    return batch.summary.standard_deviation
 
 
 def autocorrelation(batch: Batch, lag: int) -> FloatArray:
@@ -83,16 +70,6 @@ def c3(batch: Batch, lag: int) -> FloatArray:
     return results
 
 
-def minimum(batch: Batch) -> FloatArray:
-    """Smallest sample."""
-    return batch.summary.minimum
-
-
-def maximum(batch: Batch) -> FloatArray:
-    """Largest sample."""
-    return batch.summary.maximum
-
-
 def median(batch: Batch) -> FloatArray:
     """Middle sample, or the mean of the two in the middle."""
     upper = batch.order_statistic(batch.n_samples // 2)
@@ -116,37 +93,24 @@ def quantile(batch: Batch, q: float) -> FloatArray:
     return upper - (upper - lower) * (1 - fraction)
 
 
-def linear_trend(batch: Batch, attr: str) -> FloatArray:
-    """Slope, the only `attr` served, of the least-squares line over the index; NaN for a single sample."""
-    return batch.summary.slope
+def _of_summary(
+    field_of: Callable[..., str], parameters: Mapping[str, Domain] | None = None, is_partial: bool = False
+) -> Kernel:
+    """A kernel whose answer is a field of the summary."""
+
+    def compute(batch: Batch, **given: object) -> FloatArray:
+        answer: FloatArray = getattr(batch.summary, field_of(**given))
+        return answer
+
+    return Kernel(compute, parameters or {}, is_partial, field_of)
 
 
-def mean_abs_change(batch: Batch) -> FloatArray:
-    """Mean of the absolute differences of neighbours; NaN for a single sample."""
-    return batch.summary.mean_abs_change
-
-
-def cid_ce(batch: Batch, normalize: bool) -> FloatArray:
+def _path_length(normalize: bool) -> str:
     """Complexity estimate: length of the path through the samples, of standardised ones if `normalize`.
 
     Batista et al., "CID: an efficient complexity-invariant distance for time series", 2014.
     """
-    return batch.summary.standardised_path_length if normalize else batch.summary.path_length
-
-
-def abs_energy(batch: Batch) -> FloatArray:
-    """Sum of squares."""
-    return batch.summary.energy
-
-
-def skewness(batch: Batch) -> FloatArray:
-    """Adjusted Fisher-Pearson skewness G1; NaN for constant series and for less than three samples."""
-    return batch.summary.skewness
-
-
-def kurtosis(batch: Batch) -> FloatArray:
-    """Adjusted excess kurtosis G2; NaN for constant series and for less than four samples."""
-    return batch.summary.kurtosis
+    return "standardised_path_length" if normalize else "path_length"
 
 
 def _is_lag(value: object) -> bool:
@@ -163,19 +127,19 @@ _FLAG = Domain("true or false", lambda value: isinstance(value, bool))
 _SLOPE = Domain('"slope"', lambda value: value == "slope")
 
 KERNELS: Mapping[str, Kernel] = {
-    "mean": Kernel(mean),
-    "variance": Kernel(variance),
-    "standard_deviation": Kernel(standard_deviation),
+    "mean": _of_summary(lambda: "mean"),
+    "variance": _of_summary(lambda: "variance"),
+    "standard_deviation": _of_summary(lambda: "standard_deviation"),
     "autocorrelation": Kernel(autocorrelation, {"lag": _LAG}),
     "c3": Kernel(c3, {"lag": _LAG}),
-    "minimum": Kernel(minimum),
-    "maximum": Kernel(maximum),
+    "minimum": _of_summary(lambda: "minimum"),
+    "maximum": _of_summary(lambda: "maximum"),
     "median": Kernel(median),
     "quantile": Kernel(quantile, {"q": _PROBABILITY}),
-    "linear_trend": Kernel(linear_trend, {"attr": _SLOPE}, is_partial=True),
-    "mean_abs_change": Kernel(mean_abs_change),
-    "cid_ce": Kernel(cid_ce, {"normalize": _FLAG}),
-    "abs_energy": Kernel(abs_energy),
-    "skewness": Kernel(skewness),
-    "kurtosis": Kernel(kurtosis),
+    "linear_trend": _of_summary(lambda attr: attr, {"attr": _SLOPE}, is_partial=True),
+    "mean_abs_change": _of_summary(lambda: "mean_abs_change"),
+    "cid_ce": _of_summary(_path_length, {"normalize": _FLAG}),
+    "abs_energy": _of_summary(lambda: "energy"),
+    "skewness": _of_summary(lambda: "skewness"),
+    "kurtosis": _of_summary(lambda: "kurtosis"),
 }

@@ -23,7 +23,8 @@ class Workspace:
             memory[size * number : size * (number + 1)].reshape(shape) for number in range(self.ARRAYS)
         )
         self.is_finite: npt.NDArray[np.bool_] = np.empty(shape[0], np.bool_)
-        self.summary = Summary.empty(shape[0])
+        self.summary_rows: FloatArray = np.empty((len(Summary._fields), shape[0]))
+        self.summary = Summary._make(self.summary_rows)
 
 
 class Workspaces(threading.local):

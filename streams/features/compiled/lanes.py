@@ -95,6 +95,26 @@ def _load(_context: Any, samples: Any, _index: Any) -> tuple[Any, _Code]:
     return _LANES(samples, types.intp), write
 
 
+def _store(_context: Any, _lanes: Any, samples: Any, _index: Any) -> tuple[Any, _Code]:
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array = context.make_array(signature.args[1])(context, builder, values[1])
+        first = builder.gep(array.data, [values[2]])
+        builder.store(values[0], builder.bitcast(first, _DOUBLES.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(_LANES, samples, types.intp), write
+
+
+def _everywhere(_context: Any, _number: Any) -> tuple[Any, _Code]:
+    def write(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        index = ir.IntType(32)
+        nothing = ir.Constant(_DOUBLES, ir.Undefined)
+        one = builder.insert_element(nothing, values[0], index(0))
+        return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(index, WIDTH), None))
+
+    return _LANES(types.float64), write
+
+
 def _magnitudes(_context: Any, _lanes: Any) -> tuple[Any, _Code]:
     def write(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         return builder.bitcast(builder.and_(builder.bitcast(values[0], _BITS), _MAGNITUDE), _DOUBLES)
@@ -117,6 +137,12 @@ zeros = cast(Callable[[], Lanes], _extending.intrinsic(_zeros))
 
 load = cast(Callable[[FloatArray, int], Lanes], _extending.intrinsic(_load))
 """The four samples from an index on; the array (samples,) is contiguous, and must hold them: nothing looks."""
+
+store = cast(Callable[[Lanes, FloatArray, int], None], _extending.intrinsic(_store))
+"""Writes the lanes to the samples from an index on, under the same conditions."""
+
+everywhere = cast(Callable[[float], Lanes], _extending.intrinsic(_everywhere))
+"""The same number in each lane."""
 
 magnitudes = cast(Callable[[Lanes], Lanes], _extending.intrinsic(_magnitudes))
 """Each lane without its sign."""

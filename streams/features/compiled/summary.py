@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.compiled.jit import compiled, part, type_of
-from pulsetrain.streams.features.compiled.lanes import WIDTH, load, magnitudes, total, whole, zeros
+from pulsetrain.streams.features.compiled.lanes import WIDTH, everywhere, load, magnitudes, store, total, whole, zeros
 
 _Bits = npt.NDArray[np.int64]
 
@@ -21,6 +21,12 @@ _Bits = npt.NDArray[np.int64]
 class Summary(NamedTuple):
     """Arrays of the shape (series,)."""
 
+    mean: FloatArray
+    """numpy's pairwise mean bit for bit.
+
+    tsfresh centres by that number; at an offset of 1e9 and more any other summation gives other variances,
+    autocorrelations and slopes.
+    """
     minimum: FloatArray
     """NaN where a sample is missing or infinite."""
     maximum: FloatArray
@@ -44,13 +50,8 @@ class Summary(NamedTuple):
     standardised_path_length: FloatArray
     """The same of the samples in units of their standard deviation; 0 where that is 0."""
 
-    @classmethod
-    def empty(cls, n_series: int) -> "Summary":
-        """Make room for some series."""
-        return cls._make(np.empty((len(cls._fields), n_series)))
 
-
-_SUMMARY = type_of(Summary.empty(1))
+_SUMMARY = type_of(Summary._make(np.empty((len(Summary._fields), 1))))
 
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _INFINITY = np.int64(0x7FF0_0000_0000_0000)
@@ -76,51 +77,57 @@ def _extremes(bits: _Bits) -> tuple[np.int64, np.int64]:
     return low, high
 
 
+class _Sums(NamedTuple):
+    """Over the samples of a series."""
+
+    squares: float
+    absolute_steps: float
+    """Of the absolute differences of neighbours."""
+    squared_steps: float
+    """Of the squares of the differences of neighbours."""
+    second: float
+    """Of the second powers of the centred samples."""
+    third: float
+    fourth: float
+    trend: float
+    """Of the products of the centred samples with their centred indices."""
+
+
 @part()
-def _energy_and_path(samples: FloatArray) -> tuple[float, float, float]:
-    """Sums of the squares of the samples, of their absolute differences, and of the squares of the differences."""
+def _centre_and_sum(samples: FloatArray, mean: float, centred: FloatArray, centred_index: FloatArray) -> _Sums:
+    """Fill in the centred samples, and sum up in the same pass: one sum alone would wait for its own additions."""
     n_steps = samples.size - 1
-    squares, lengths, squared_lengths = zeros(), zeros(), zeros()
+    squares, absolute_steps, squared_steps = zeros(), zeros(), zeros()
+    seconds, thirds, fourths, trends = zeros(), zeros(), zeros(), zeros()
+    means = everywhere(mean)
     for i in range(0, whole(n_steps), WIDTH):
         lanes = load(samples, i)
         steps = load(samples, i + 1) - lanes
         squares += lanes * lanes
-        lengths += magnitudes(steps)
-        squared_lengths += steps * steps
-    energy, absolute, squared = total(squares), total(lengths), total(squared_lengths)
-    for i in range(whole(n_steps), n_steps):
-        step = samples[i + 1] - samples[i]
-        energy += samples[i] * samples[i]
-        absolute += abs(step)
-        squared += step * step
-    return energy + samples[n_steps] * samples[n_steps], absolute, squared
-
-
-@part()
-def _centre(samples: FloatArray, mean: float, centred: FloatArray) -> None:
-    for i in range(samples.size):
-        centred[i] = samples[i] - mean
-
-
-@part()
-def _central_sums(centred: FloatArray, centred_index: FloatArray) -> tuple[float, float, float, float]:
-    """Sums of the second, third and fourth powers, and of the products with the index."""
-    seconds, thirds, fourths, trends = zeros(), zeros(), zeros(), zeros()
-    for i in range(0, whole(centred.size), WIDTH):
-        lanes = load(centred, i)
-        squares = lanes * lanes
-        seconds += squares
-        thirds += squares * lanes
-        fourths += squares * squares
-        trends += lanes * load(centred_index, i)
+        absolute_steps += magnitudes(steps)
+        squared_steps += steps * steps
+        deviations = lanes - means
+        store(deviations, centred, i)
+        powers = deviations * deviations
+        seconds += powers
+        thirds += powers * deviations
+        fourths += powers * powers
+        trends += deviations * load(centred_index, i)
+    square, absolute_step, squared_step = total(squares), total(absolute_steps), total(squared_steps)
     second, third, fourth, trend = total(seconds), total(thirds), total(fourths), total(trends)
-    for i in range(whole(centred.size), centred.size):
-        square = centred[i] * centred[i]
-        second += square
-        third += square * centred[i]
-        fourth += square * square
+    for i in range(whole(n_steps), samples.size):
+        if i < n_steps:
+            step = samples[i + 1] - samples[i]
+            absolute_step += abs(step)
+            squared_step += step * step
+        square += samples[i] * samples[i]
+        centred[i] = samples[i] - mean
+        power = centred[i] * centred[i]
+        second += power
+        third += power * centred[i]
+        fourth += power * power
         trend += centred[i] * centred_index[i]
-    return second, third, fourth, trend
+    return _Sums(square, absolute_step, squared_step, second, third, fourth, trend)
 
 
 @part()
@@ -135,17 +142,16 @@ def _kurtosis(n: float, second: float, fourth: float) -> float:
     return (n - 1) / ((n - 2) * (n - 3)) * (n * (n + 1) * fourth / (second * second) - 3 * (n - 1))
 
 
-@compiled(numba.int64(numba.float64[:, ::1], numba.float64[::1], numba.float64[:, ::1], numba.boolean[::1], _SUMMARY))
+@compiled(numba.int64(numba.float64[:, ::1], numba.float64[:, ::1], numba.boolean[::1], _SUMMARY))
 def summarise(
     values: FloatArray,
-    means: FloatArray,
     centred: FloatArray,
     is_finite: npt.NDArray[np.bool_],
     summary: Summary,
 ) -> int:
     """Fill in `centred` (series, samples), `is_finite` (series,) and the summary; give the number of finite series.
 
-    Takes values (series, samples), at least one sample, and their means (series,).
+    Takes values (series, samples), at least one sample; their means stand in the summary already.
     """
     n = float(values.shape[1])
     centred_index = np.arange(n) - (n - 1) / 2
@@ -161,19 +167,16 @@ def summarise(
         summary.minimum[s] = extremes[0] if is_finite[s] else math.nan
         summary.maximum[s] = extremes[1] if is_finite[s] else math.nan
 
-        energy, absolute_path, squared_path = _energy_and_path(values[s])
-        summary.energy[s] = energy
-        summary.mean_abs_change[s] = absolute_path / (n - 1)
-        summary.path_length[s] = math.sqrt(squared_path)
-
-        _centre(values[s], means[s], centred[s])
-        second, third, fourth, trend = _central_sums(centred[s], centred_index)
-        deviation = math.sqrt(second / n)
-        summary.variance[s] = second / n
+        sums = _centre_and_sum(values[s], summary.mean[s], centred[s], centred_index)
+        summary.energy[s] = sums.squares
+        summary.mean_abs_change[s] = sums.absolute_steps / (n - 1)
+        summary.path_length[s] = path_length = math.sqrt(sums.squared_steps)
+        deviation = math.sqrt(sums.second / n)
+        summary.variance[s] = sums.second / n
         summary.standard_deviation[s] = deviation
-        summary.standardised_path_length[s] = math.sqrt(squared_path) / deviation if deviation != 0 else 0.0
-        summary.slope[s] = trend / (n * (n * n - 1) / 12)
+        summary.standardised_path_length[s] = path_length / deviation if deviation != 0 else 0.0
+        summary.slope[s] = sums.trend / (n * (n * n - 1) / 12)
         is_constant = extremes[0] == extremes[1]
-        summary.skewness[s] = math.nan if is_constant else _skewness(n, second, third)
-        summary.kurtosis[s] = math.nan if is_constant else _kurtosis(n, second, fourth)
+        summary.skewness[s] = math.nan if is_constant else _skewness(n, sums.second, sums.third)
+        summary.kurtosis[s] = math.nan if is_constant else _kurtosis(n, sums.second, sums.fourth)
     return n_finite
