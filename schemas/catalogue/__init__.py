@@ -5,6 +5,7 @@ from pulsetrain.schemas.catalogue.fabric import FABRIC_METRICS
 from pulsetrain.schemas.catalogue.gpu import GPU_METRICS, CanonicalName, canonical_name
 from pulsetrain.schemas.catalogue.host import AGENT_METRICS, HOST_METRICS
 from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, Metric, MetricKind, metric_id, metric_name
+from pulsetrain.schemas.catalogue.training import TRAINING_METRICS
 
 __all__ = [
     "METRICS",
@@ -19,7 +20,7 @@ __all__ = [
     "metric_name",
 ]
 
-METRICS = (*HOST_METRICS, *GPU_METRICS, *CONTAINER_METRICS, *FABRIC_METRICS, *AGENT_METRICS)
+METRICS = (*HOST_METRICS, *GPU_METRICS, *CONTAINER_METRICS, *FABRIC_METRICS, *TRAINING_METRICS, *AGENT_METRICS)
 """Every metric that is known, in the order of the catalogue."""
 
 _BY_NAME = {metric.name: metric for metric in METRICS}
