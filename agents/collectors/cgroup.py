@@ -1,0 +1,122 @@
+"""What containers and batch jobs use of what they may use, from the kernel's control groups.
+
+One entity a container, `container:<first 12 characters of its id>`. Where the agent itself runs under a limit, what its
+own group uses belongs to the host's entity: to the agent, the container is the node.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from pulsetrain.agents.collectors.background_files import BackgroundFiles
+from pulsetrain.agents.collectors.base import HOST, Collected, Roots, Support
+from pulsetrain.agents.collectors.cgroup_files import GroupFile, group_files, physical_disk_numbers
+from pulsetrain.agents.collectors.cgroup_limits import Limits, group_limits, machine_limits
+from pulsetrain.agents.collectors.cgroup_tree import (
+    MAX_CONTAINERS,
+    Hierarchy,
+    find_containers,
+    mounted_hierarchy,
+    own_path,
+)
+from pulsetrain.agents.collectors.control_group import ControlGroup
+from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.errors import CollectError
+from pulsetrain.schemas.catalogue.containers import CONTAINER_METRICS
+
+_LOG = logging.getLogger(__name__)
+
+_RESCAN_NS = 10_000_000_000
+"""Containers that come and limits that change are seen after so long."""
+
+LabelsOf = Callable[[str], Mapping[str, str]]
+"""Labels (job, pod ...) of the control group at a path."""
+
+
+class ControlGroupCollector(BackgroundFiles):
+    """Every container that is found on the node, and the agent's own group where it is limited.
+
+    Args:
+        roots: where the kernel's file systems are.
+        labels_of: what else is known of a group.
+        machine: memory and CPUs of the machine.
+    """
+
+    name = "containers"
+    interval_ms = 1000
+    deadline_seconds = 2.0
+    metric_names = tuple(metric.name for metric in CONTAINER_METRICS)
+
+    def __init__(self, roots: Roots, labels_of: LabelsOf = lambda _: {}, machine: Limits | None = None) -> None:
+        super().__init__()
+        self.source = str(roots.sys / "fs/cgroup")
+        self._roots = roots
+        self._labels_of = labels_of
+        self._machine = machine or machine_limits(roots)
+        self._hierarchy: Hierarchy | None = None
+        self._files: list[GroupFile] = []
+        self._groups: dict[tuple[str, str], ControlGroup] = {}
+        self._scanned_ns: int | None = None
+        self._has_told = False
+
+    def is_supported(self) -> Support:
+        """Whether control groups are mounted; containers may come later."""
+        self._hierarchy = mounted_hierarchy(self._roots)
+        if self._hierarchy is None:
+            return Support(False, f"no control groups are mounted at {self.source}")
+        self._files = group_files(self._hierarchy.version, physical_disk_numbers(self._roots))
+        return Support(True)
+
+    def _collect(self, time_ns: int) -> Collected:
+        if self._scanned_ns is None or not 0 <= time_ns - self._scanned_ns < _RESCAN_NS:
+            self._scan()
+            self._scanned_ns = time_ns
+        observations = []
+        for key, group in list(self._groups.items()):
+            observation = group.observe(time_ns)
+            if observation is None:
+                group.close()
+                del self._groups[key]
+            else:
+                observations.append(observation)
+        return Collected(observations)
+
+    def _scan(self) -> None:
+        """Bring the groups up to date with what is there."""
+        hierarchy = self._hierarchy
+        if hierarchy is None:
+            return
+        entities = self._entities(hierarchy)
+        for key in self._groups.keys() - set(entities):
+            self._groups.pop(key).close()
+        for entity, path in entities:
+            group = self._groups.get((entity, path))
+            if group is None:
+                group = self._groups[entity, path] = ControlGroup(entity, hierarchy, path, self._files)
+            limits = group_limits(hierarchy, path)
+            group.limits, group.labels = limits.within(self._machine), self._labels_of(path)
+
+    def _entities(self, hierarchy: Hierarchy) -> list[tuple[str, str]]:
+        """Entities and paths of what is to be read."""
+        found = [(entity, path) for path, entity in find_containers(hierarchy.walked).items()]
+        if len(found) > MAX_CONTAINERS and not self._has_told:
+            self._has_told = True
+            _LOG.warning("This node has more than %d containers: the others are not read.", MAX_CONTAINERS)
+        own = own_path(self._own_cgroups(), hierarchy)
+        if own is not None and group_limits(hierarchy, own).are_tighter_than(self._machine):
+            return [(HOST, own), *found[:MAX_CONTAINERS]]
+        return found[:MAX_CONTAINERS]
+
+    def _own_cgroups(self) -> str:
+        file = KernelFile(self._roots.proc / "self/cgroup")
+        try:
+            return file.read().decode(errors="replace")
+        except CollectError:
+            return ""
+        finally:
+            file.close()
+
+    def _close_files(self) -> None:
+        for group in self._groups.values():
+            group.close()
+        self._groups.clear()
+        self._scanned_ns = None
