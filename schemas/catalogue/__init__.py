@@ -1,10 +1,13 @@
 """The metric catalogue: one name, unit, kind and valid range for the same thing, whatever its source."""
 
 from pulsetrain.schemas.catalogue.containers import CONTAINER_METRICS
+from pulsetrain.schemas.catalogue.exporters import CanonicalName, canonical_name
 from pulsetrain.schemas.catalogue.fabric import FABRIC_METRICS
-from pulsetrain.schemas.catalogue.gpu import GPU_METRICS, CanonicalName, canonical_name
+from pulsetrain.schemas.catalogue.gpu import GPU_METRICS
 from pulsetrain.schemas.catalogue.host import AGENT_METRICS, HOST_METRICS
+from pulsetrain.schemas.catalogue.inference import INFERENCE_METRICS
 from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, Metric, MetricKind, metric_id, metric_name
+from pulsetrain.schemas.catalogue.scraped import SCRAPE_METRICS, SCRAPED_METRICS
 from pulsetrain.schemas.catalogue.training import TRAINING_METRICS
 
 __all__ = [
@@ -20,7 +23,17 @@ __all__ = [
     "metric_name",
 ]
 
-METRICS = (*HOST_METRICS, *GPU_METRICS, *CONTAINER_METRICS, *FABRIC_METRICS, *TRAINING_METRICS, *AGENT_METRICS)
+METRICS = (
+    *HOST_METRICS,
+    *GPU_METRICS,
+    *CONTAINER_METRICS,
+    *FABRIC_METRICS,
+    *TRAINING_METRICS,
+    *INFERENCE_METRICS,
+    *SCRAPED_METRICS,
+    *AGENT_METRICS,
+    *SCRAPE_METRICS,
+)
 """Every metric that is known, in the order of the catalogue."""
 
 _BY_NAME = {metric.name: metric for metric in METRICS}

@@ -59,6 +59,12 @@ _OTHERS = (
     counter("container.disk.io", "By", "Bytes by disk.io.direction, of all physical disks."),
     counter("container.disk.operations", "{operation}", "Operations by disk.io.direction, of all physical disks."),
     gauge(
+        "container.filesystem.usage",
+        "By",
+        "Bytes that the container uses, of all its file systems.",
+        judged_by=JudgedBy.CHANGE,
+    ),
+    gauge(
         "container.task.count",
         "{thread}",
         "Processes and threads.",
@@ -79,4 +85,11 @@ _OTHERS = (
     ),
 )
 
-CONTAINER_METRICS = (*_CPU, *_MEMORY, *_OTHERS)
+_NETWORK = (
+    counter("container.network.io", "By", "Bytes by network.io.direction, of all interfaces."),
+    counter("container.network.packets", "{packet}", "Packets by network.io.direction."),
+    counter("container.network.packets.dropped", "{packet}", "Packets dropped, by network.io.direction."),
+    counter("container.network.errors", "{error}", "Errors by network.io.direction."),
+)
+
+CONTAINER_METRICS = (*_CPU, *_MEMORY, *_OTHERS, *_NETWORK)

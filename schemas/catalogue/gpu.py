@@ -1,11 +1,6 @@
-"""Metrics of a GPU, and what NVIDIA's DCGM calls them."""
+"""Metrics of a GPU."""
 
-from dataclasses import dataclass
-
-from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, Metric, counter, gauge, metric_id, share
-
-_GPU = {"hw.type": "gpu"}
-_MEBI = 1024.0 * 1024.0
+from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, Metric, counter, gauge, share
 
 
 def _limit(name: str, unit: str, description: str) -> Metric:
@@ -103,58 +98,3 @@ _POWER_AND_TEMPERATURE = (
 )
 
 GPU_METRICS = (*_ACTIVITY, *_MEMORY, *_CLOCKS, *_LINKS, *_HEALTH, *_POWER_AND_TEMPERATURE)
-
-
-@dataclass(frozen=True, slots=True)
-class CanonicalName:
-    """What a source's metric is called here. A value of the source times `scale` is in the catalogue's unit."""
-
-    metric: str
-    scale: float = 1.0
-
-
-_CANONICAL_NAMES = {
-    "DCGM_FI_DEV_GPU_UTIL": CanonicalName(metric_id("hw.gpu.utilization", **{"hw.gpu.task": "general"}), 0.01),
-    "DCGM_FI_DEV_ENC_UTIL": CanonicalName(metric_id("hw.gpu.utilization", **{"hw.gpu.task": "encoder"}), 0.01),
-    "DCGM_FI_DEV_DEC_UTIL": CanonicalName(metric_id("hw.gpu.utilization", **{"hw.gpu.task": "decoder"}), 0.01),
-    "DCGM_FI_DEV_MEM_COPY_UTIL": CanonicalName("hw.gpu.memory.controller.utilization", 0.01),
-    "DCGM_FI_DEV_FB_USED": CanonicalName(metric_id("hw.gpu.memory.usage", **{"hw.gpu.memory.state": "used"}), _MEBI),
-    "DCGM_FI_DEV_FB_FREE": CanonicalName(metric_id("hw.gpu.memory.usage", **{"hw.gpu.memory.state": "free"}), _MEBI),
-    "DCGM_FI_DEV_SM_CLOCK": CanonicalName(metric_id("hw.gpu.clock.frequency", **{"hw.gpu.clock.domain": "sm"}), 1e6),
-    "DCGM_FI_DEV_MEM_CLOCK": CanonicalName(
-        metric_id("hw.gpu.clock.frequency", **{"hw.gpu.clock.domain": "memory"}), 1e6
-    ),
-    "DCGM_FI_DEV_POWER_USAGE": CanonicalName(metric_id("hw.power", **_GPU)),
-    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": CanonicalName(metric_id("hw.energy", **_GPU), 0.001),
-    "DCGM_FI_DEV_GPU_TEMP": CanonicalName(metric_id("hw.temperature", **_GPU)),
-    "DCGM_FI_DEV_MEMORY_TEMP": CanonicalName(metric_id("hw.temperature", **_GPU, **{"hw.sensor_location": "memory"})),
-    "DCGM_FI_DEV_PCIE_REPLAY_COUNTER": CanonicalName(
-        metric_id("hw.errors", **_GPU, **{"error.type": "pcie_replay"}),
-    ),
-    "DCGM_FI_DEV_XID_ERRORS": CanonicalName("hw.gpu.last_xid"),
-    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": CanonicalName(metric_id("hw.gpu.utilization", **{"hw.gpu.task": "graphics"})),
-    "DCGM_FI_PROF_SM_ACTIVE": CanonicalName("hw.gpu.sm.activity"),
-    "DCGM_FI_PROF_SM_OCCUPANCY": CanonicalName("hw.gpu.sm.occupancy"),
-    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": CanonicalName("hw.gpu.tensor.activity"),
-    "DCGM_FI_PROF_DRAM_ACTIVE": CanonicalName("hw.gpu.memory.activity"),
-    "DCGM_FI_PROF_PCIE_TX_BYTES": CanonicalName(
-        metric_id("hw.gpu.io.rate", **{"hw.gpu.link": "pcie", "network.io.direction": "transmit"})
-    ),
-    "DCGM_FI_PROF_PCIE_RX_BYTES": CanonicalName(
-        metric_id("hw.gpu.io.rate", **{"hw.gpu.link": "pcie", "network.io.direction": "receive"})
-    ),
-    "DCGM_FI_PROF_NVLINK_TX_BYTES": CanonicalName(
-        metric_id("hw.gpu.io.rate", **{"hw.gpu.link": "nvlink", "network.io.direction": "transmit"})
-    ),
-    "DCGM_FI_PROF_NVLINK_RX_BYTES": CanonicalName(
-        metric_id("hw.gpu.io.rate", **{"hw.gpu.link": "nvlink", "network.io.direction": "receive"})
-    ),
-}
-
-
-def canonical_name(source_name: str) -> CanonicalName | None:
-    """What DCGM's `source_name` is called here; None if it is not in the table.
-
-    Sentinels have to be taken out before values are scaled.
-    """
-    return _CANONICAL_NAMES.get(source_name)
