@@ -1,23 +1,29 @@
 """The node agent: reads this machine and sends what it reads to Kafka until it is told to stop."""
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka import KafkaError, Producer
 
-from pulsetrain.agents.collectors import all_collectors
-from pulsetrain.agents.collectors.base import Collector, Roots, Support
+from pulsetrain.agents.background import BackgroundThread, stop_all
+from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
+from pulsetrain.agents.collectors.base import Roots, Support
+from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.feed import BackgroundFeed
+from pulsetrain.agents.governor import Governor
+from pulsetrain.agents.pace import Pace
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reporter import Reporter
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.runner import Runner
 from pulsetrain.agents.session import Node, read_boot_id
 from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.agents.usage import UsageMeter
 from pulsetrain.schemas.errors import EncodeError
 from pulsetrain.schemas.kafka import (
     KafkaSettings,
@@ -68,40 +74,52 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
         return stats
     publisher = Publisher(_open_producer(kafka), stats, int(settings.queue_mebibytes * _MEBIBYTE))
     reporter = Reporter(settings.node, topics.status, publisher, stats, settings.heartbeat_seconds, time.time_ns)
-    collectors, unsupported = supported_collectors(all_collectors(roots, stats))
+    threads = [BackgroundThread(registered) for registered in background_collectors(roots, settings)]
+    feed = BackgroundFeed(threads, reporter, stats)
+    scheduled, unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
+    meter = UsageMeter(roots.proc, os.cpu_count() or 1)
     try:
         runner = Runner(
             Node(settings.node, read_boot_id(roots.proc), settings.labels),
-            collectors,
+            scheduled,
             settings.interval_ms * _NS_PER_MS,
             int(settings.block_seconds * _NS_PER_SECOND),
             KafkaOutlet(topics.samples, settings.node, publisher, reporter, stats),
             stats,
+            feed,
+            Pace(Governor(settings.budget), meter.usage, reporter, stats),
         )
-        metrics = sum(len(collector.metrics()) for collector in collectors)
+        metrics = sum(len(entry.collector.metrics()) for entry in scheduled)
         _LOG.info("Node %s: reading %d metrics every %d ms.", settings.node, metrics, settings.interval_ms)
         reporter.started(metrics, unsupported)
+        for thread in threads:
+            thread.start()
         runner.run(time.time_ns, stop.wait)
         reporter.stopped()
     finally:
+        if hanging := stop_all(threads):
+            _LOG.warning("The agent ends without waiting for what hangs: %s.", ", ".join(hanging))
         undelivered = publisher.close(settings.flush_seconds)
-        for collector in collectors:
-            collector.close()
+        for entry in scheduled:
+            entry.collector.close()
+        meter.close()
     if undelivered:
         _LOG.error("%d messages could not be delivered within %g s and are lost.", undelivered, settings.flush_seconds)
     return stats
 
 
-def supported_collectors(collectors: list[Collector[Any]]) -> tuple[list[Collector[Any]], dict[str, str]]:
+def supported_collectors(registered: list[Scheduled], stats: RunStats) -> tuple[list[Scheduled], dict[str, str]]:
     """Those that this machine supports; of the others, by name, why not."""
     supported, reasons = [], {}
-    for collector in collectors:
+    for entry in registered:
+        collector = entry.collector
+        stats.health(collector.name)
         try:
             support = collector.is_supported()
         except Exception as error:  # a fault in one collector must not end the others
             support = Support(False, f"{type(error).__name__}: {error}")
         if support.supported:
-            supported.append(collector)
+            supported.append(entry)
         else:
             reasons[collector.name] = support.reason
             collector.close()
@@ -118,6 +136,8 @@ class KafkaOutlet:
         self._reporter = reporter
         self._stats = stats
         self.collector_read = reporter.collector_read
+        self.collector_unsupported = reporter.collector_unsupported
+        self.notice = reporter.notice
 
     def block(self, block: SampleBlock) -> None:
         try:

@@ -2,7 +2,10 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 
+from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.agents.governor import MAX_LEVEL, Usage
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.schemas.json_record import encode_json
@@ -48,7 +51,9 @@ class Reporter:
         self._last_beat_ns: int | None = None
         self._reported_losses = 0
         self._is_losing = False
+        self._degraded_level = 0
         self._failing_collectors: set[str] = set()
+        self._unsupported: dict[str, str] = {}
 
     def started(self, metrics: int, unsupported: Mapping[str, str]) -> None:
         """The agent runs: how many metrics it reads, and by collector why this machine does not support it."""
@@ -70,9 +75,10 @@ class Reporter:
 
     def collector_read(self, collector: str, failure: str | None) -> None:
         """How a collector fared lately (None: well); only a change is told."""
-        failed_before = collector in self._failing_collectors
+        failed_before = collector in self._failing_collectors or collector in self._unsupported
+        self._unsupported.pop(collector, None)
         details: Details = {"collector": collector}
-        if failure is not None and not failed_before:
+        if failure is not None and collector not in self._failing_collectors:
             self._failing_collectors.add(collector)
             text = f"The collector {collector} fails: {failure}."
             self._say(StatusEvent.COLLECTOR_FAILED, text, Severity.WARNING, details)
@@ -81,6 +87,35 @@ class Reporter:
             self._say(
                 StatusEvent.COLLECTOR_RECOVERED, f"The collector {collector} works again.", Severity.INFO, details
             )
+
+    def collector_unsupported(self, collector: str, reason: str) -> None:
+        """This machine has not, or not now, what a background collector reads: heartbeats say so while it lasts."""
+        if self._unsupported.get(collector) != reason:
+            _LOG.info("The collector %s has nothing to read: %s. It is tried again later.", collector, reason)
+        self._failing_collectors.discard(collector)
+        self._unsupported[collector] = reason
+
+    def notice(self, notice: Notice) -> None:
+        """What a collector has to tell."""
+        entity = notice.entity
+        if entity is not None and "/" not in entity:
+            entity = f"{self._node}/{entity}"
+        self._say(notice.event, notice.message, notice.severity, dict(notice.details), entity)
+
+    def degraded(self, level: int, usage: Usage, exceeded: list[str], slowed: Mapping[str, int]) -> None:
+        """The agent has slowed down to `level`, or come back to it; `slowed` has the factor by stream or collector."""
+        is_worse, self._degraded_level = level > self._degraded_level, level
+        details: Details = {"level": level, "exceeded": ", ".join(exceeded), **asdict(usage)}
+        details |= {f"slowed.{name}": factor for name, factor in slowed.items()}
+        if is_worse:
+            over = " and ".join(exceeded)
+            text = f"The agent is over its limit of {over} and reads less often: level {level} of {MAX_LEVEL}."
+            _LOG.warning("%s", text)
+            self._say(StatusEvent.DEGRADED_MODE_ENTERED, text, Severity.WARNING, details)
+        elif level == 0:
+            text = "The agent reads at its full pace again."
+            _LOG.warning("%s", text)
+            self._say(StatusEvent.DEGRADED_MODE_LEFT, text, Severity.INFO, details)
 
     def _tell_losses(self) -> None:
         """Samples lost since the previous heartbeat; the log is told once, until a heartbeat passes without a loss."""
@@ -105,15 +140,25 @@ class Reporter:
             "failed": stats.failed,
             "dropped": stats.dropped,
             "lost_samples": stats.lost_samples,
+            "degraded_level": stats.degraded_level,
+            **{f"unsupported.{name}": reason for name, reason in self._unsupported.items()},
         }
 
-    def _say(self, event: StatusEvent, message: str, severity: Severity, details: Details) -> None:
+    def _say(
+        self,
+        event: StatusEvent,
+        message: str,
+        severity: Severity,
+        details: Details,
+        entity: str | None = None,
+    ) -> None:
         status = Status(
             source=self._node,
             event=event,
             severity=severity,
             at=utc_time(self._time_ns()),
             message=message,
+            entity=entity,
             details=details,
         )
         self._publisher.send(self._topic, self._key, encode_json(status))

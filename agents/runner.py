@@ -1,13 +1,19 @@
-"""The loop of the agent: read at every tick, hand over a block whenever its time is full."""
+"""The loop of the agent: read at every tick, hand over a block whenever its time is full.
+
+Only this loop makes blocks and talks to the outlet; threads of background collectors leave what they bring in queues
+that are emptied here.
+"""
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import groupby
-from typing import Any, Protocol
+from typing import Protocol
 
-from pulsetrain.agents.collectors.base import Collector
+from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.agents.collectors.scheduled import Scheduled
+from pulsetrain.agents.feed import BackgroundFeed
+from pulsetrain.agents.group import Group, groups_of
+from pulsetrain.agents.pace import Pace
 from pulsetrain.agents.run_stats import RunStats
-from pulsetrain.agents.sampler import Sampler
 from pulsetrain.agents.schedule import Tick, ticks
 from pulsetrain.agents.session import Node, Session
 from pulsetrain.schemas.sample_block import SampleBlock
@@ -20,7 +26,13 @@ class Outlet(Protocol):
         """Take a block; they come in the order in which they have to be sent."""
 
     def collector_read(self, collector: str, failure: str | None) -> None:
-        """How a collector fared during a block: None, or why it failed."""
+        """How a collector fared lately: None, or why it failed."""
+
+    def collector_unsupported(self, collector: str, reason: str) -> None:
+        """This machine has not what a background collector reads; it is tried again later."""
+
+    def notice(self, notice: Notice) -> None:
+        """Something happened to what a collector watches."""
 
     def tick_done(self, time_ns: int) -> None:
         """A tick is over; there is time until the next one."""
@@ -31,34 +43,37 @@ class Runner:
 
     Args:
         node: the machine.
-        collectors: supported ones.
+        scheduled: supported collectors.
         interval_ns: distance of two ticks.
         block_ns: how much time a block holds; blocks end at wall-clock multiples of it.
         outlet: where everything goes.
         stats: where ticks are counted.
+        feed: what background collectors bring.
+        pace: what slows everything down when it costs too much.
         monotonic: seconds that only grow.
     """
 
     def __init__(
         self,
         node: Node,
-        collectors: Sequence[Collector[Any]],
+        scheduled: Sequence[Scheduled],
         interval_ns: int,
         block_ns: int,
         outlet: Outlet,
         stats: RunStats,
+        feed: BackgroundFeed | None = None,
+        pace: Pace | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._node = node
         self._interval_ns = interval_ns
-        self._block_ns = block_ns
         self._outlet = outlet
         self._stats = stats
+        self._feed = feed or BackgroundFeed([], outlet, stats)
+        self._pace = pace
         self._monotonic = monotonic
-        self._session = Session(node, interval_ns)
-        ticks_per_block = -(-block_ns // interval_ns)
-        by_entity = groupby(sorted(collectors, key=_entity), key=_entity)
-        self._samplers = [Sampler(entity, list(group), ticks_per_block) for entity, group in by_entity]
+        self._session = Session(node)
+        self._groups = groups_of(scheduled, interval_ns, block_ns, stats)
 
     def run(self, time_ns: Callable[[], int], wait: Callable[[float], bool]) -> None:
         """Read until `wait` says to stop; then hand over what was read.
@@ -67,49 +82,51 @@ class Runner:
             time_ns: the wall clock, Unix nanoseconds.
             wait: sleeps for so many seconds, or less when it has to stop; true means stop.
         """
-        self._read_once_for_nothing(time_ns())
-        block = None
-        for tick in ticks(self._interval_ns, time_ns, wait):
-            if block not in (None, tick.grid_ns // self._block_ns):
-                self._hand_over()
+        begin_ns = time_ns()
+        for group in self._groups:
+            group.begin(begin_ns)
+        for tick in ticks(self._tick_interval_ns, time_ns, wait):
             if tick.clock_went_back:
                 # The times sent so far lie ahead; to the readers of a new session they mean nothing.
-                self._hand_over()
-                self._session = Session(self._node, self._interval_ns)
-            block = tick.grid_ns // self._block_ns
-            self._sample(tick)
-            if (tick.grid_ns + self._interval_ns) // self._block_ns != block:
-                self._hand_over()
+                self._hand_over_all(tick.time_ns)
+                self._session = Session(self._node)
+            self._read(tick)
+            for batch in self._feed.due(tick.time_ns):
+                self._outlet.block(self._session.block(batch))
+            if self._pace is not None:
+                self._pace.keep(self._groups, self._feed.threads)
             self._outlet.tick_done(tick.time_ns)
-        self._hand_over()
+        self._hand_over_all(time_ns())
 
-    def _read_once_for_nothing(self, time_ns: int) -> None:
-        """Give collectors that compute increments their first reading."""
-        for sampler in self._samplers:
-            sampler.sample(time_ns)
-            sampler.take()
+    def _tick_interval_ns(self) -> int:
+        return min((group.interval_ns for group in self._groups), default=self._interval_ns)
 
-    def _sample(self, tick: Tick) -> None:
+    def _read(self, tick: Tick) -> None:
         stats = self._stats
         stats.ticks += 1
         stats.skipped_ticks += tick.skipped
         stats.tick_delay_seconds = (tick.time_ns - tick.grid_ns) * 1e-9
+        due = [group for group in self._groups if group.is_due(tick.grid_ns)]
+        for group in due:
+            if group.is_over(tick.grid_ns):
+                self._hand_over(group)
         begin = self._monotonic()
-        for sampler in self._samplers:
-            sampler.sample(tick.time_ns)
+        for group in due:
+            group.read(tick.grid_ns, tick.time_ns)
         stats.collect_seconds = self._monotonic() - begin
-        if any(sampler.is_full for sampler in self._samplers):
-            self._hand_over()
+        for group in due:
+            if group.is_full:
+                self._hand_over(group)
 
-    def _hand_over(self) -> None:
-        for sampler in self._samplers:
-            samples = sampler.take()
-            if samples is None:
-                continue
-            self._outlet.block(self._session.block(sampler.entity, sampler.metrics, samples))
-            for collector in sampler.collectors:
-                self._outlet.collector_read(collector, samples.failures.get(collector))
+    def _hand_over(self, group: Group) -> None:
+        batch, fates = group.take()
+        if batch is not None:
+            self._outlet.block(self._session.block(batch))
+        for collector, failure in fates.items():
+            self._outlet.collector_read(collector, failure)
 
-
-def _entity(collector: Collector[Any]) -> str:
-    return collector.entity
+    def _hand_over_all(self, now_ns: int) -> None:
+        for group in self._groups:
+            self._hand_over(group)
+        for batch in self._feed.all(now_ns):
+            self._outlet.block(self._session.block(batch))

@@ -1,5 +1,6 @@
 """The samples of one entity: all its collectors, read tick by tick, until they are taken as one block."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from pulsetrain.agents.collectors.base import Collector
 from pulsetrain.agents.errors import CollectError
+from pulsetrain.agents.run_stats import CollectorHealth, RunStats
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES
 
@@ -36,13 +38,19 @@ class Sampler:
     """Reads the collectors of one entity; together they make one message, which costs its readers least.
 
     Args:
-        entity: the entity's name without the node.
         collectors: supported ones, in the order of the metrics.
         ticks: how many ticks are taken together.
+        stats: where the fate of each reading is noted.
+        monotonic: seconds that only grow.
     """
 
-    def __init__(self, entity: str, collectors: Sequence[Collector[Any]], ticks: int) -> None:
-        self.entity = entity
+    def __init__(
+        self,
+        collectors: Sequence[Collector[Any]],
+        ticks: int,
+        stats: RunStats,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.metrics = tuple(metric for collector in collectors for metric in collector.metrics())
         fitting = int(MAX_BLOCK_BYTES * _SHARE_FOR_VALUES) // (_FLOAT_BYTES * max(1, len(self.metrics)))
         self._capacity = max(1, min(ticks, fitting))
@@ -53,7 +61,9 @@ class Sampler:
         self._tracks: list[_Track] = []
         for collector in collectors:
             begin = self._tracks[-1].columns.stop if self._tracks else 0
-            self._tracks.append(_Track(collector, slice(begin, begin + len(collector.metrics()))))
+            columns = slice(begin, begin + len(collector.metrics()))
+            self._tracks.append(_Track(collector, columns, stats.health(collector.name)))
+        self._monotonic = monotonic
 
     @property
     def collectors(self) -> list[str]:
@@ -69,8 +79,12 @@ class Sampler:
         """Read every collector; one that fails leaves its own metrics missing, not the others'."""
         self._ticks_ns[self._read] = time_ns
         self._read += 1
+        begin = self._monotonic()
         for track in self._tracks:
             track.read()
+            end = self._monotonic()
+            track.health.took(end - begin)
+            begin = end
         if self._read - self._decoded == _DECODED_TOGETHER:
             self._decode()
 
@@ -103,9 +117,10 @@ class Sampler:
 class _Track:
     """One collector, its columns, what it has read and not yet decoded, and why it failed last."""
 
-    def __init__(self, collector: Collector[Any], columns: slice) -> None:
+    def __init__(self, collector: Collector[Any], columns: slice, health: CollectorHealth) -> None:
         self.collector = collector
         self.columns = columns
+        self.health = health
         self.failure: str | None = None
         self._readings: list[Any] = []
 
@@ -116,7 +131,12 @@ class _Track:
         """Write all readings into `rows`, shape (readings, metrics of the collector)."""
         for row, reading in zip(rows, self._readings, strict=True):
             values = None if reading is None else self._guarded(self.collector.decode, reading)
-            row[:] = np.nan if values is None else values
+            if values is None:
+                row[:] = np.nan
+                self.health.failed()
+            else:
+                row[:] = values
+                self.health.succeeded()
         self._readings.clear()
 
     def _guarded(self, work: Callable[..., Any], *arguments: Any) -> Any:

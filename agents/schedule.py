@@ -22,21 +22,22 @@ class Tick:
     clock_went_back: bool
 
 
-def ticks(interval_ns: int, time_ns: Callable[[], int], wait: Callable[[float], bool]) -> Iterator[Tick]:
+def ticks(interval_ns: Callable[[], int], time_ns: Callable[[], int], wait: Callable[[float], bool]) -> Iterator[Tick]:
     """Ticks until `wait` says to stop. A caller that takes too long between two ticks misses some, and delays none.
 
     Args:
-        interval_ns: distance of the grid points, aligned to the Unix epoch.
+        interval_ns: distance of the grid points, aligned to the Unix epoch; asked before each tick.
         time_ns: the wall clock, Unix nanoseconds.
         wait: sleeps for so many seconds, or less when it has to stop; true means stop.
     """
-    longest_wait_ns = interval_ns + PATIENCE_NS
     previous: Tick | None = None
     while True:
+        distance_ns = interval_ns()
+        longest_wait_ns = distance_ns + PATIENCE_NS
         now_ns = time_ns()
-        target_ns = (now_ns // interval_ns + 1) * interval_ns
+        target_ns = (now_ns // distance_ns + 1) * distance_ns
         if previous is not None and target_ns <= previous.grid_ns:
-            after_previous_ns = previous.grid_ns + interval_ns
+            after_previous_ns = (previous.grid_ns // distance_ns + 1) * distance_ns
             target_ns = after_previous_ns if after_previous_ns - now_ns <= longest_wait_ns else target_ns
         while 0 < target_ns - now_ns <= longest_wait_ns:
             if wait((target_ns - now_ns) / _NS_PER_SECOND):
@@ -45,8 +46,17 @@ def ticks(interval_ns: int, time_ns: Callable[[], int], wait: Callable[[float], 
         if now_ns < target_ns:
             # Set back while waiting: the next grid point is another one now.
             continue
-        grid_ns = now_ns // interval_ns * interval_ns
+        grid_ns = now_ns // distance_ns * distance_ns
         went_back = previous is not None and grid_ns <= previous.grid_ns
-        skipped = 0 if previous is None or went_back else (grid_ns - previous.grid_ns) // interval_ns - 1
+        skipped = 0 if previous is None or went_back else max(0, (grid_ns - previous.grid_ns) // distance_ns - 1)
         previous = Tick(grid_ns, now_ns, skipped, went_back)
         yield previous
+
+
+def block_time_ns(interval_ns: int, block_ns: int) -> int:
+    """How much time a block of a source holds that is read at an interval.
+
+    A message has its price whatever its size, so a block holds two readings at least, unless the first would have to
+    wait for the second for longer than `block_ns`.
+    """
+    return block_ns if interval_ns > block_ns else max(block_ns, 2 * interval_ns)

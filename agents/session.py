@@ -29,34 +29,50 @@ def read_boot_id(proc_root: Path) -> str:
         return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What becomes a block: samples of one entity from one stream of readings.
+
+    `collector` names the stream, `entity` is the name without the node, or a global one, which has a slash. `labels`
+    are what is known of the entity beyond the node's.
+    """
+
+    collector: str
+    entity: str
+    interval_ns: int
+    metrics: tuple[str, ...]
+    samples: Samples
+    labels: Mapping[str, str]
+
+
 class Session:
     """One start of the agent. Blocks have to be sent in the order in which they are made."""
 
-    def __init__(self, node: Node, interval_ns: int) -> None:
+    def __init__(self, node: Node) -> None:
         self.id = uuid.uuid4().hex
         self._node = node
-        self._interval_ns = interval_ns
         self._sequences: dict[str, int] = {}
         self._sent_until_ns: int | None = None
 
-    def block(self, entity: str, metrics: tuple[str, ...], samples: Samples) -> SampleBlock:
-        """The next block of an entity (its name without the node, which names the collector too)."""
-        sequence = self._sequences.get(entity, 0)
+    def block(self, batch: Batch) -> SampleBlock:
+        """The next block of a stream."""
+        sequence = self._sequences.get(batch.collector, 0)
+        ticks_ns = batch.samples.ticks_ns
         block = SampleBlock(
             node=self._node.name,
             session=self.id,
             boot_id=self._node.boot_id,
-            collector=entity,
-            entity=f"{self._node.name}/{entity}",
+            collector=batch.collector,
+            entity=batch.entity if "/" in batch.entity else f"{self._node.name}/{batch.entity}",
             sequence=sequence,
             sent_until_ns=self._sent_until_ns,
-            interval_ns=self._interval_ns,
-            ticks_ns=samples.ticks_ns,
-            metrics=metrics,
-            values=samples.values,
-            labels=self._node.labels,
-            missing=samples.missing,
+            interval_ns=batch.interval_ns,
+            ticks_ns=ticks_ns,
+            metrics=batch.metrics,
+            values=batch.samples.values,
+            labels={**self._node.labels, **batch.labels} if batch.labels else self._node.labels,
+            missing=batch.samples.missing,
         )
-        self._sequences[entity] = sequence + 1
-        self._sent_until_ns = max(self._sent_until_ns or 0, int(samples.ticks_ns[-1]))
+        self._sequences[batch.collector] = sequence + 1
+        self._sent_until_ns = max(self._sent_until_ns or 0, int(ticks_ns[-1]))
         return block

@@ -17,6 +17,7 @@ _METRICS = (
     "pulsetrain.agent.tick.delay",
     "pulsetrain.agent.ticks.skipped",
     "pulsetrain.agent.samples.lost",
+    "pulsetrain.agent.degraded.level",
 )
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -65,6 +66,7 @@ class OwnCostCollector:
             stats.tick_delay_seconds,
             stats.skipped_ticks,
             stats.lost_samples,
+            stats.degraded_level,
         )
 
     def decode(self, reading: tuple[float, ...]) -> tuple[float, ...]:

@@ -216,6 +216,33 @@ AGENT_METRICS = (
         "Samples dropped for lack of room, or not delivered.",
         judged_by=JudgedBy.NOTHING,
     ),
+    gauge(
+        "pulsetrain.agent.degraded.level",
+        "1",
+        "How many steps the agent has slowed down to stay within its budget; 0 at full pace.",
+        judged_by=JudgedBy.NOTHING,
+        between_samples=BetweenSamples.HOLD,
+    ),
+    gauge(
+        "pulsetrain.agent.collector.duration",
+        "s",
+        "How long the slowest answer to an agent.collector took since the previous sample.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    counter(
+        "pulsetrain.agent.collector.failures",
+        "{reading}",
+        "Readings of an agent.collector that brought nothing.",
+        judged_by=JudgedBy.NOTHING,
+    ),
+    gauge(
+        "pulsetrain.agent.collector.up",
+        "1",
+        "Whether the latest reading of an agent.collector brought something (1) or not (0).",
+        valid_max=1.0,
+        judged_by=JudgedBy.NOTHING,
+        between_samples=BetweenSamples.HOLD,
+    ),
     counter(
         "pulsetrain.agent.lines.skipped",
         "{line}",

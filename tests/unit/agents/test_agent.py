@@ -7,6 +7,7 @@ import numpy as np
 
 from pulsetrain.agents.agent import KafkaOutlet, supported_collectors
 from pulsetrain.agents.collectors.base import Support
+from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reporter import Reporter
 from pulsetrain.agents.run_stats import RunStats
@@ -28,8 +29,9 @@ class Faulty(ScriptedCollector):
 
 def test_collectors_that_are_not_supported_or_faulty_are_left_out_with_the_reason_and_closed() -> None:
     good, absent, faulty = ScriptedCollector("cpu", ["a"]), Unsupported("gpu", ["b"]), Faulty("disk", ["c"])
-    supported, reasons = supported_collectors([absent, faulty, good])
-    assert supported == [good]
+    registered = [Scheduled(collector) for collector in (absent, faulty, good)]
+    supported, reasons = supported_collectors(registered, RunStats())
+    assert [entry.collector for entry in supported] == [good]
     assert reasons == {"gpu": "no such device", "disk": "RuntimeError: bug"}
     assert (good.closed, absent.closed, faulty.closed) == (False, True, True)
 
@@ -40,7 +42,7 @@ class Recorder:
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes]] = []
 
-    def produce(self, topic: str, *, key: bytes, value: bytes, on_delivery: Any) -> None:
+    def produce(self, topic: str, *, key: bytes, value: bytes, on_delivery: Any, timestamp: int = 0) -> None:
         self.sent.append((topic, value))
 
     def poll(self, timeout: float) -> None:

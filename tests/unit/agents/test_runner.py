@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.runner import Runner
@@ -23,6 +25,8 @@ class Outlet:
     blocks: list[SampleBlock] = field(default_factory=list)
     fates: list[tuple[str, str | None]] = field(default_factory=list)
     ticks: list[int] = field(default_factory=list)
+    unsupported: list[tuple[str, str]] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
 
     def block(self, block: SampleBlock) -> None:
         self.blocks.append(decode_sample_block(encode_sample_block(block)))
@@ -32,6 +36,12 @@ class Outlet:
 
     def tick_done(self, time_ns: int) -> None:
         self.ticks.append(time_ns)
+
+    def collector_unsupported(self, collector: str, reason: str) -> None:
+        self.unsupported.append((collector, reason))
+
+    def notice(self, notice: Notice) -> None:
+        self.notices.append(notice)
 
 
 class Script:
@@ -51,10 +61,13 @@ class Script:
         return self.left < 0
 
 
-def run(script: Script, *collectors: ScriptedCollector, block_seconds: float = 1.0) -> tuple[Outlet, RunStats]:
+def run(
+    script: Script, *collectors: ScriptedCollector | Scheduled, block_seconds: float = 1.0
+) -> tuple[Outlet, RunStats]:
     outlet, stats = Outlet(), RunStats()
     node = Node("node-7", "boot", {"job": "train"})
-    runner = Runner(node, collectors, 100 * MS, int(block_seconds * SECOND), outlet, stats)
+    scheduled = [entry if isinstance(entry, Scheduled) else Scheduled(entry) for entry in collectors]
+    runner = Runner(node, scheduled, 100 * MS, int(block_seconds * SECOND), outlet, stats)
     runner.run(script.time_ns, script.wait)
     return outlet, stats
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pulsetrain.agents.errors import CollectError
+from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.sampler import Sampler
 from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES
 from tests.unit.agents.fakes import ScriptedCollector
@@ -13,7 +14,7 @@ from tests.unit.agents.fakes import ScriptedCollector
 
 def test_ticks_become_rows_and_collectors_columns() -> None:
     cpu, disk = ScriptedCollector("cpu", ["a", "b"]), ScriptedCollector("disk", ["c"])
-    sampler = Sampler("host", [cpu, disk], 10)
+    sampler = Sampler([cpu, disk], 10, RunStats())
     assert sampler.metrics == ("a", "b", "c")
     sampler.sample(100)
     cpu.value, disk.value = 2.0, 3.0
@@ -28,7 +29,7 @@ def test_ticks_become_rows_and_collectors_columns() -> None:
 
 def test_a_failing_collector_leaves_only_its_own_metrics_missing_with_the_reason() -> None:
     cpu, disk = ScriptedCollector("cpu", ["a", "b"]), ScriptedCollector("disk", ["c"])
-    sampler = Sampler("host", [cpu, disk], 10)
+    sampler = Sampler([cpu, disk], 10, RunStats())
     sampler.sample(100)
     cpu.failure = CollectError("/proc/stat: No such file or directory")
     sampler.sample(200)
@@ -46,7 +47,7 @@ def test_a_failing_collector_leaves_only_its_own_metrics_missing_with_the_reason
 def test_a_fault_in_a_collector_does_not_stop_the_others(failure: Exception) -> None:
     cpu, disk = ScriptedCollector("cpu", ["a"]), ScriptedCollector("disk", ["c"])
     cpu.failure = failure
-    sampler = Sampler("host", [cpu, disk], 10)
+    sampler = Sampler([cpu, disk], 10, RunStats())
     sampler.sample(100)
     samples = sampler.take()
     assert samples is not None
@@ -57,7 +58,7 @@ def test_a_fault_in_a_collector_does_not_stop_the_others(failure: Exception) -> 
 def test_a_reading_that_cannot_be_understood_is_missing_with_the_reason() -> None:
     cpu = ScriptedCollector("cpu", ["a"])
     cpu.value = -1.0
-    sampler = Sampler("host", [cpu], 10)
+    sampler = Sampler([cpu], 10, RunStats())
     sampler.sample(100)
     samples = sampler.take()
     assert samples is not None
@@ -67,7 +68,7 @@ def test_a_reading_that_cannot_be_understood_is_missing_with_the_reason() -> Non
 def test_a_value_that_a_source_does_not_have_is_missing_and_no_failure() -> None:
     cpu = ScriptedCollector("cpu", ["a"])
     cpu.value = math.nan
-    sampler = Sampler("host", [cpu], 10)
+    sampler = Sampler([cpu], 10, RunStats())
     sampler.sample(100)
     samples = sampler.take()
     assert samples is not None
@@ -78,7 +79,7 @@ def test_a_value_that_a_source_does_not_have_is_missing_and_no_failure() -> None
 def test_a_failure_is_forgotten_with_the_block_it_happened_in() -> None:
     cpu = ScriptedCollector("cpu", ["a"])
     cpu.failure = CollectError("gone")
-    sampler = Sampler("host", [cpu], 10)
+    sampler = Sampler([cpu], 10, RunStats())
     sampler.sample(100)
     sampler.take()
     cpu.failure = None
@@ -91,7 +92,7 @@ def test_a_failure_is_forgotten_with_the_block_it_happened_in() -> None:
 
 def test_many_ticks_are_all_there_in_order() -> None:
     cpu = ScriptedCollector("cpu", ["a"])
-    sampler = Sampler("host", [cpu], 100)
+    sampler = Sampler([cpu], 100, RunStats())
     for tick in range(1, 101):
         cpu.value = float(tick)
         sampler.sample(tick)
@@ -102,7 +103,7 @@ def test_many_ticks_are_all_there_in_order() -> None:
 
 
 def test_a_block_never_holds_more_ticks_than_fit_into_a_message() -> None:
-    sampler = Sampler("host", [ScriptedCollector("gpu", [f"metric{n}" for n in range(2000)])], 100_000)
+    sampler = Sampler([ScriptedCollector("gpu", [f"metric{n}" for n in range(2000)])], 100_000, RunStats())
     ticks = 0
     while not sampler.is_full:
         ticks += 1

@@ -35,7 +35,7 @@ class Clock:
 
 
 def schedule(clock: Clock) -> Iterator[Tick]:
-    return ticks(INTERVAL, clock.time_ns, clock.wait)
+    return ticks(lambda: INTERVAL, clock.time_ns, clock.wait)
 
 
 def test_ticks_come_at_wall_clock_multiples_of_the_interval() -> None:

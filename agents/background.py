@@ -1,0 +1,209 @@
+"""A thread for each slow source, so that one that is slow or hangs delays nothing else.
+
+The thread keeps its own schedule: it asks at wall-clock multiples of the interval, and what it misses is missed. While
+a call hangs its thread waits for it, nobody else does, and no second one is started.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pulsetrain.agents.collectors.base import BackgroundCollector, Collected
+from pulsetrain.agents.collectors.scheduled import Importance, InBackground
+from pulsetrain.agents.errors import CollectError
+from pulsetrain.agents.schedule import ticks
+
+_LOG = logging.getLogger(__name__)
+
+_NS_PER_MS = 1_000_000
+
+MAX_WAITING = 64
+"""Outcomes of one thread that wait for the runner; it takes them several times a second."""
+
+FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
+"""When a source that is not supported is tried again: a driver may come, a process may start."""
+
+_CLOSE_SECONDS = 1.0
+"""How long the agent's end waits for all threads together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one call.
+
+    `tick_ns` is the time it was asked for, `arrived_ns` when it answered, both Unix nanoseconds. Either `collected` is
+    there, or `failure` says why not; `is_unsupported` says that the source is absent here, which is no fault.
+    """
+
+    tick_ns: int
+    arrived_ns: int
+    interval_ns: int
+    seconds: float
+    collected: Collected | None = None
+    failure: str | None = None
+    is_unsupported: bool = False
+
+
+class BackgroundThread:
+    """Asks one collector; the outcomes are taken by another thread.
+
+    Args:
+        registered: the collector and its importance.
+        time_ns: the wall clock, Unix nanoseconds.
+        monotonic: seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        registered: InBackground,
+        time_ns: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.collector: BackgroundCollector = registered.collector
+        self.name = registered.collector.name
+        self.importance: Importance = registered.importance
+        self.slowed_by = 1
+        self.dropped_outcomes = 0
+        self._time_ns = time_ns
+        self._monotonic = monotonic
+        self._outcomes: deque[Outcome] = deque()
+        self._stop = threading.Event()
+        self._asked: tuple[int, float] | None = None
+        self._closing = threading.Lock()
+        self._is_supported = False
+        self._retry_at = -float("inf")
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._thread = threading.Thread(target=self._run, name=f"collect {self.collector.name}", daemon=True)
+
+    @property
+    def interval_ns(self) -> int:
+        """Distance of two calls now."""
+        return self.collector.interval_ms * _NS_PER_MS * self.slowed_by
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._thread.start()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """What has come since the last time."""
+        while self._outcomes:
+            yield self._outcomes.popleft()
+
+    def hangs_since_ns(self) -> int | None:
+        """The tick whose call has had no answer for longer than the deadline; None if there is none."""
+        asked = self._asked
+        if asked is None or self._monotonic() - asked[1] <= self.collector.deadline_seconds:
+            return None
+        return asked[0]
+
+    def run(self, wait: Callable[[float], bool]) -> None:
+        """Ask until `wait` says to stop; the body of the thread."""
+        self._ask(self._time_ns(), is_tick=False)
+        for tick in ticks(lambda: self.interval_ns, self._time_ns, wait):
+            self._ask(tick.grid_ns, is_tick=True)
+
+    def stop(self) -> None:
+        """Tell the thread to end; it does after the call that it is in."""
+        self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread's end for so long at most; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Close the collector, once; errors are logged."""
+        if not self._closing.acquire(blocking=False):
+            return
+        try:
+            self.collector.close()
+        except Exception:  # the agent ends all the same
+            _LOG.exception("The collector %s could not be closed.", self.collector.name)
+
+    def _run(self) -> None:
+        try:
+            self.run(self._stop.wait)
+        finally:
+            self.close()
+
+    def _ask(self, tick_ns: int, is_tick: bool) -> None:
+        if not self._is_supported:
+            self._try_source(tick_ns)
+        if self._is_supported and is_tick:
+            self._collect(tick_ns)
+
+    def _try_source(self, tick_ns: int) -> None:
+        if self._monotonic() < self._retry_at:
+            return
+        begin = self._monotonic()
+        self._asked = (tick_ns, begin)
+        try:
+            support = self.collector.is_supported()
+            self._is_supported, reason, is_unsupported = support.supported, support.reason, True
+        except Exception as error:  # a fault in one collector must not end the others
+            reason, is_unsupported = _reason(error), False
+        self._asked = None
+        if self._is_supported:
+            self._retry_seconds = FIRST_RETRY_SECONDS
+            return
+        end = self._monotonic()
+        self._retry_at = end + self._retry_seconds
+        self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+        self._put(self._outcome(tick_ns, end - begin, failure=reason, is_unsupported=is_unsupported))
+
+    def _collect(self, tick_ns: int) -> None:
+        collected, failure = None, None
+        begin = self._monotonic()
+        self._asked = (tick_ns, begin)
+        try:
+            collected = self.collector.collect(tick_ns)
+        except Exception as error:  # a fault in one collector must not end the others
+            failure = _reason(error)
+        self._asked = None
+        seconds = self._monotonic() - begin
+        if seconds > self.collector.deadline_seconds:
+            late = f"answered after {seconds:.1f} s, later than its deadline of {self.collector.deadline_seconds:g} s"
+            collected, failure = None, late if failure is None else f"{failure} ({late})"
+        self._put(self._outcome(tick_ns, seconds, collected, failure))
+
+    def _outcome(
+        self,
+        tick_ns: int,
+        seconds: float,
+        collected: Collected | None = None,
+        failure: str | None = None,
+        is_unsupported: bool = False,
+    ) -> Outcome:
+        return Outcome(tick_ns, self._time_ns(), self.interval_ns, seconds, collected, failure, is_unsupported)
+
+    def _put(self, outcome: Outcome) -> None:
+        # Only this thread adds, so that there may be fewer by now, never more.
+        if len(self._outcomes) >= MAX_WAITING:
+            self.dropped_outcomes += 1
+        else:
+            self._outcomes.append(outcome)
+
+
+def stop_all(threads: list[BackgroundThread], seconds: float = _CLOSE_SECONDS) -> list[str]:
+    """End all threads within so many seconds; returns the collectors that hang and were left behind.
+
+    A collector that hangs is closed from another thread, so that a child process of it ends all the same.
+    """
+    for thread in threads:
+        thread.stop()
+    end = time.monotonic() + seconds
+    hanging = [thread for thread in threads if not thread.join(max(0.0, end - time.monotonic()))]
+    closers = [threading.Thread(target=thread.close, daemon=True) for thread in hanging]
+    for closer in closers:
+        closer.start()
+    end = time.monotonic() + seconds
+    for closer in closers:
+        closer.join(max(0.0, end - time.monotonic()))
+    return [thread.collector.name for thread in hanging]
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, CollectError) else f"{type(error).__name__}: {error}"

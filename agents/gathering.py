@@ -1,0 +1,128 @@
+"""Observations of background collectors become batches: a message is never spent on a single one without need.
+
+A reader takes a sample into its windows if it comes less than two seconds after newer ones of the node. So an
+observation waits for others of its kind until it is `HOLD_NS` old, which brings two readings of a source that is asked
+every second into one message, and leaves half a second.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pulsetrain.agents.collectors.base import Observation
+from pulsetrain.agents.sampler import Samples
+from pulsetrain.agents.session import Batch
+from pulsetrain.schemas.arrays import FloatArray
+
+HOLD_NS = 1_500_000_000
+
+_FORGET_NS = 600_000_000_000
+_MAX_STREAMS = 10_000
+_MAX_CELLS = 50_000
+"""Values of one batch: 8 bytes each, they fit a message with the names."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Observations of one collector and entity that wait, and the time of the newest one there ever was."""
+
+    source: str
+    newest_ns: int = 0
+    interval_ns: int = 0
+    metrics: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    ticks_ns: list[int] = field(default_factory=list)
+    rows: list[FloatArray] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def fits(self, observation: Observation, interval_ns: int) -> bool:
+        """Whether an observation can go into the same block as those that wait."""
+        return (
+            self.interval_ns == interval_ns
+            and self.metrics == observation.metrics
+            and self.labels == observation.labels
+            and (len(self.rows) + 1) * len(self.metrics) <= _MAX_CELLS
+        )
+
+
+class Gatherer:
+    """Holds observations by collector and entity until their batch is due. Pure: it has no clock and no thread."""
+
+    def __init__(self) -> None:
+        self._streams: dict[tuple[str, str], _Stream] = {}
+        self._ready: list[Batch] = []
+
+    def add(self, collector: str, source: str, interval_ns: int, observation: Observation) -> str | None:
+        """Take an observation over; returns why it can't be used, None if it can.
+
+        Args:
+            collector: who brought it.
+            source: what the collector reads, in words.
+            interval_ns: the collector's interval.
+            observation: its time is what will be sent.
+        """
+        try:
+            values = np.asarray(observation.values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            return f"a value of {observation.entity} is no number: {error}"
+        if not observation.metrics or values.shape != (len(observation.metrics),):
+            return f"{values.size} values for {len(observation.metrics)} metrics of {observation.entity}"
+        key = (collector, observation.entity)
+        stream = self._streams.get(key)
+        if stream is None:
+            if len(self._streams) >= _MAX_STREAMS:
+                return f"more than {_MAX_STREAMS} entities"
+            stream = self._streams[key] = _Stream(source)
+        if observation.time_ns <= stream.newest_ns:
+            return f"an observation of {observation.entity} that is not newer than the one before it"
+        if not stream.fits(observation, interval_ns):
+            self._release(key, stream)
+            stream.interval_ns = interval_ns
+            stream.metrics, stream.labels = observation.metrics, observation.labels
+        stream.newest_ns = observation.time_ns
+        stream.ticks_ns.append(observation.time_ns)
+        stream.rows.append(values)
+        stream.reasons.update(observation.missing)
+        return None
+
+    def due(self, now_ns: int) -> Iterator[Batch]:
+        """Batches that have to be sent now."""
+        for key, stream in self._streams.items():
+            if stream.ticks_ns and now_ns - stream.ticks_ns[0] >= HOLD_NS:
+                self._release(key, stream)
+        yield from self._take_ready()
+
+    def all(self) -> Iterator[Batch]:
+        """Everything that waits, and forget what was: times begin anew."""
+        for key, stream in self._streams.items():
+            self._release(key, stream)
+        self._streams.clear()
+        yield from self._take_ready()
+
+    def forget(self, now_ns: int) -> None:
+        """Forget entities of which nothing has come for ten minutes."""
+        self._streams = {
+            key: stream
+            for key, stream in self._streams.items()
+            if stream.ticks_ns or now_ns - stream.newest_ns < _FORGET_NS
+        }
+
+    def _take_ready(self) -> Iterator[Batch]:
+        ready, self._ready = self._ready, []
+        yield from ready
+
+    def _release(self, key: tuple[str, str], stream: _Stream) -> None:
+        if not stream.ticks_ns:
+            return
+        collector, entity = key
+        values = np.array(stream.rows)
+        gaps = np.logical_or.reduce(np.isnan(values), axis=0)
+        missing = {
+            metric: stream.reasons.get(metric, f"no value in {stream.source}")
+            for metric, has_gap in zip(stream.metrics, gaps, strict=True)
+            if has_gap
+        }
+        samples = Samples(np.array(stream.ticks_ns, dtype=np.int64), values, missing, {})
+        self._ready.append(Batch(collector, entity, stream.interval_ns, stream.metrics, samples, stream.labels))
+        stream.ticks_ns, stream.rows, stream.reasons = [], [], {}
