@@ -103,8 +103,10 @@ def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames,
         for entry in scheduled:
             entry.collector.close()
         meter.close()
-    if undelivered:
-        _LOG.error("%d messages could not be delivered within %g s and are lost.", undelivered, settings.flush_seconds)
+    if undelivered.lost:
+        _LOG.error(
+            "%d messages could not be delivered within %g s and are lost.", undelivered.lost, settings.flush_seconds
+        )
     return stats
 
 

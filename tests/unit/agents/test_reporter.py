@@ -21,7 +21,7 @@ class Recorder:
         self.messages: list[Status] = []
         self.keys: set[bytes] = set()
 
-    def produce(self, topic: str, *, key: bytes, value: bytes, on_delivery: Any) -> None:
+    def produce(self, topic: str, *, key: bytes, value: bytes, on_delivery: Any, timestamp: int) -> None:
         assert topic == "status"
         self.keys.add(key)
         self.messages.append(decode_json(value, Status))
