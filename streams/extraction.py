@@ -69,12 +69,17 @@ def _feature_window(
     )
 
 
-def _order(names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], IntArray]:
-    """The metrics of some series in order of their names, and the row in which each comes first."""
+def _order(names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], IntArray | slice]:
+    """The metrics of some series in order of their names, and the row in which each comes first.
+
+    A slice of all rows where they are in that order already.
+    """
     row_of: dict[str, int] = {}
     for row, metric in enumerate(chain.from_iterable(names)):
         row_of.setdefault(metric, row)
     metrics = tuple(sorted(row_of))
+    if metrics == tuple(chain.from_iterable(names)):
+        return metrics, slice(None)
     rows = np.array([row_of[metric] for metric in metrics], dtype=np.int64)
     rows.flags.writeable = False
     return metrics, rows
@@ -134,6 +139,8 @@ def _extract(series: list[_Series], feature_sets: FeatureSets) -> Iterator[Float
         several = [series[index].values for index in indexes]
         metrics = chain.from_iterable(series[index].metrics for index in indexes)
         batch = feature_sets.extract(several[0] if len(several) == 1 else np.concatenate(several), metrics)
-        ends = np.cumsum([len(series[index].metrics) for index in indexes])
-        features.update(zip(indexes, np.split(batch, ends[:-1]), strict=True))
+        begin = 0
+        for index in indexes:
+            end = begin + len(series[index].metrics)
+            features[index], begin = batch[begin:end], end
     return (features[index] for index in range(len(series)))

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.catalogue import find
 from pulsetrain.schemas.sentinels import BELOW_SENTINELS, holds_no_sentinel, sentinel_mask
+from pulsetrain.streams.align.plain import all_within
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -77,12 +78,8 @@ class Validity:
 
 
 def are_plain(values: FloatArray, limits: Limits) -> bool:
-    """Whether every cell of (ticks, metrics) is there, within its range and smaller than any sentinel.
-
-    Most blocks are so, and their extremes tell it.
-    """
-    lowest, highest = np.minimum.reduce(values), np.maximum.reduce(values)
-    return bool(np.logical_and.reduce((lowest >= limits.lowest) & (highest <= limits.plain_highest)))
+    """Whether every cell of (ticks, metrics) is there, within its range and smaller than any sentinel."""
+    return all_within(np.ascontiguousarray(values), limits.lowest, limits.plain_highest)
 
 
 def examine(values: FloatArray, limits: Limits) -> Examined | None:
