@@ -19,7 +19,7 @@ from pulsetrain.agents.collectors.cgroup_tree import (
     own_path,
 )
 from pulsetrain.agents.collectors.control_group import ControlGroup
-from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.collectors.kernel_file import read_once
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue.containers import CONTAINER_METRICS
 
@@ -107,13 +107,10 @@ class ControlGroupCollector(BackgroundFiles):
         return found[:MAX_CONTAINERS]
 
     def _own_cgroups(self) -> str:
-        file = KernelFile(self._roots.proc / "self/cgroup")
         try:
-            return file.read().decode(errors="replace")
+            return read_once(self._roots.proc / "self/cgroup").decode(errors="replace")
         except CollectError:
             return ""
-        finally:
-            file.close()
 
     def _close_files(self) -> None:
         for group in self._groups.values():

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.devices import physical_disks
 from pulsetrain.agents.collectors.fields import Field, Split
-from pulsetrain.agents.collectors.kernel_file import KernelFile
+from pulsetrain.agents.collectors.kernel_file import read_once
 from pulsetrain.agents.collectors.pressure import split_pressure
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import metric_id
@@ -45,13 +46,8 @@ def physical_disk_numbers(roots: Roots) -> set[bytes]:
     """`major:minor` of the whole disks that are hardware; what lies on them would count the same bytes again."""
     numbers = set()
     for disk in physical_disks(roots):
-        file = KernelFile(roots.sys / "block" / disk / "dev")
-        try:
-            numbers.add(file.read().strip())
-        except CollectError:
-            continue
-        finally:
-            file.close()
+        with suppress(CollectError):
+            numbers.add(read_once(roots.sys / "block" / disk / "dev").strip())
     return numbers
 
 

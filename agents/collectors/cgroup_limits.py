@@ -8,9 +8,10 @@ from pathlib import Path
 
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.cgroup_tree import Hierarchy
+from pulsetrain.agents.collectors.kernel_file import read_once
+from pulsetrain.agents.errors import CollectError
 
 _KIB = 1024
-_MAX_CHARACTERS = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,6 @@ def _read(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        with path.open(encoding="ascii") as file:
-            return file.read(_MAX_CHARACTERS)
-    except (OSError, ValueError):
+        return read_once(path).decode("ascii")
+    except (CollectError, ValueError):
         return ""

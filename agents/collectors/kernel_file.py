@@ -10,6 +10,19 @@ MAX_FILE_BYTES = 8 * 1024 * 1024
 """More than /proc/stat has on the largest machines; whatever is longer is no file that was meant here."""
 
 
+def read_once(path: Path) -> bytes:
+    """The content of a file that is rarely read.
+
+    Raises:
+        CollectError: the file is absent, can't be read, or exceeds MAX_FILE_BYTES.
+    """
+    file = KernelFile(path)
+    try:
+        return file.read()
+    finally:
+        file.close()
+
+
 class KernelFile:
     """One file. It is opened at the first reading, and again only after a reading that failed.
 
