@@ -1,6 +1,7 @@
 """The metric catalogue: one name, unit, kind and valid range for the same thing, whatever its source."""
 
 from pulsetrain.schemas.catalogue.containers import CONTAINER_METRICS
+from pulsetrain.schemas.catalogue.counters import COUNTER_METRICS
 from pulsetrain.schemas.catalogue.exporters import CanonicalName, canonical_name
 from pulsetrain.schemas.catalogue.fabric import FABRIC_METRICS
 from pulsetrain.schemas.catalogue.gpu import GPU_METRICS
@@ -25,6 +26,7 @@ __all__ = [
 
 METRICS = (
     *HOST_METRICS,
+    *COUNTER_METRICS,
     *GPU_METRICS,
     *CONTAINER_METRICS,
     *FABRIC_METRICS,
