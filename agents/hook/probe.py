@@ -1,0 +1,290 @@
+"""The probe that a training loop holds."""
+
+import logging
+import os
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Protocol, TypeVar
+
+from pulsetrain.agents.hook.channel import Channel
+from pulsetrain.agents.hook.cuda import CudaReader, Snapshot, Timing, allocator_retries, cuda_in_use
+from pulsetrain.agents.hook.identity import Identity, host_and_parent, identify, torch_rank
+from pulsetrain.agents.hook.message import Totals, encode
+from pulsetrain.agents.hook.sections import DeviceTimer, HostTimer, Section
+from pulsetrain.agents.hook.socket_paths import paths_to_try
+from pulsetrain.agents.hook.steps import GRADIENT_NORM, LOSS, LOSS_SCALE, Step, StepQueue
+from pulsetrain.agents.hook.values import OnDevice, read
+
+_LOG = logging.getLogger("pulsetrain.hook")
+
+_SEND_EVERY_NS = 1_000_000_000
+
+ItemT = TypeVar("ItemT")
+
+
+class Sender(Protocol):
+    """Where messages go; `Channel` has the meaning of its methods."""
+
+    def is_open(self, now_ns: int) -> bool: ...
+
+    def send(self, message: bytes) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class TrainingProbe:
+    """Tells the node agent about the steps of one rank.
+
+        with TrainingProbe(job="llm-7b") as probe:
+            for batch in probe.batches(loader):
+                ...
+                probe.step(loss=loss, grad_norm=norm, scale=scaler)
+
+    Nothing here raises, waits for a device or another process, or calls a collective. Values that are not numbers are
+    not touched, and counted as errors; one line in the log says which trouble came first. Without an agent steps are
+    dropped and counted. In a forked child, as a data loader's worker is, the probe is silent for ever.
+
+    Args:
+        job: the job's name; by default PULSETRAIN_JOB, JOB_NAME, SLURM_JOB_ID or TORCHELASTIC_RUN_ID, and in the end
+            the host's name with the launcher's process id.
+        rank: by default that of PyTorch's process group, else RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK,
+            else 0.
+        sender: where messages go; the agent's socket by default.
+        monotonic_ns, time_ns: a clock that is never set, and the wall clock.
+    """
+
+    def __init__(
+        self,
+        job: str | None = None,
+        rank: int | None = None,
+        *,
+        sender: Sender | None = None,
+        monotonic_ns: Callable[[], int] = time.perf_counter_ns,
+        time_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._named = job, rank
+        self._sender = Channel(paths_to_try(os.environ)) if sender is None else sender
+        self._monotonic_ns = monotonic_ns
+        self._time_ns = time_ns
+        self._identity: Identity | None = None
+        self._is_silent = False
+        self._has_complained = False
+        self._errors = 0
+        self._dropped = 0
+        self._sequence = 0
+        self._session = ""
+        self._steps = StepQueue(self._give_back, self._failed)
+        self._number = 0
+        self._step_end_ns: int | None = None
+        self._sent_at_ns = 0
+        self._cuda: CudaReader | None = None
+        self._has_tried_cuda = False
+        self._wait_timer = HostTimer(monotonic_ns)
+        self._reduce_timer = DeviceTimer(self._cuda_reader, HostTimer(monotonic_ns))
+        self._data_wait = Section(self._failed)
+        self._all_reduce = Section(self._failed)
+        _PROBES.add(self)
+
+    def open(self) -> "TrainingProbe":
+        """Begin; `with` and the first `step` do so by themselves."""
+        if self._identity is None and not self._is_silent:
+            try:
+                self._open()
+            except Exception as error:
+                self._failed(error)
+                self._silence()
+        return self
+
+    def close(self) -> None:
+        """Send what is left and end; values that have not arrived from the device are not waited for."""
+        if self._identity is not None and not self._is_silent:
+            try:
+                self._send(self._identity, everything=True, closing=True)
+            except Exception as error:
+                self._failed(error)
+        self._silence()
+
+    def __enter__(self) -> "TrainingProbe":
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def step(self, loss: object = None, grad_norm: object = None, scale: object = None, **unknown: object) -> None:
+        """A training step is over.
+
+        Args:
+            loss: a number or a tensor of one element; one on a CUDA device is read a few steps later.
+            grad_norm: likewise, the norm of all gradients before clipping.
+            scale: likewise, or the `torch.amp.GradScaler` itself.
+            unknown: refused, and counted as errors.
+        """
+        if self._is_silent:
+            return
+        try:
+            if self._identity is None:
+                self.open()
+            if self._identity is not None:
+                for name in unknown:
+                    self._failed(TypeError(f"step() knows no {name!r}"))
+                self._take_step(self._identity, (loss, grad_norm, scale))
+        except Exception as error:
+            self._failed(error)
+
+    @property
+    def errors(self) -> int:
+        """How many values and calls could not be used."""
+        return self._errors
+
+    @property
+    def dropped_steps(self) -> int:
+        """How many steps no agent took."""
+        return self._dropped
+
+    def data_wait(self) -> Section:
+        """`with probe.data_wait():` around what waits for the next batch; measured on the host, which is what waits."""
+        return self._data_wait
+
+    def all_reduce(self) -> Section:
+        """`with probe.all_reduce():` around collectives; measured on the CUDA device where one is in use."""
+        return self._all_reduce
+
+    def batches(self, loader: Iterable[ItemT]) -> Iterator[ItemT]:
+        """The batches of a loader, the waits for them timed."""
+        with self._data_wait:
+            iterator = iter(loader)
+        while True:
+            try:
+                with self._data_wait:
+                    batch = next(iterator)
+            except StopIteration:
+                return
+            yield batch
+
+    def leave_out(self) -> None:
+        """What has passed since the last step, an evaluation say, belongs to no step."""
+        self._step_end_ns = None if self._step_end_ns is None else self._monotonic_ns()
+        self._wait_timer.take()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy in another process, as launchers make of callbacks, begins anew there."""
+        return TrainingProbe, self._named
+
+    def _open(self) -> None:
+        self._identity = identify(*self._named, os.environ, torch_rank, host_and_parent)
+        self._session = os.urandom(8).hex()
+        self._sent_at_ns = self._monotonic_ns()
+        self._data_wait.timer = self._wait_timer
+        self._all_reduce.timer = self._reduce_timer
+        self._cuda_reader()
+
+    def _take_step(self, identity: Identity, values: tuple[object, object, object]) -> None:
+        if self._cuda is not None and self._cuda.is_capturing():
+            return
+        now_ns = self._monotonic_ns()
+        duration_ns = None if self._step_end_ns is None else now_ns - self._step_end_ns
+        self._step_end_ns = now_ns
+        self._number += 1
+        all_reduce_ns, timings = self._reduce_timer.take()
+        step = Step(
+            self._time_ns(),
+            self._number,
+            duration_ns,
+            self._wait_timer.take(),
+            all_reduce_ns,
+            [None, None, None],
+            timings=timings,
+        )
+        self._read_values(step, values)
+        self._steps.append(step)
+        if self._steps.is_full or now_ns - self._sent_at_ns >= _SEND_EVERY_NS:
+            self._send(identity, now_ns=now_ns)
+
+    def _read_values(self, step: Step, values: tuple[object, object, object]) -> None:
+        on_device: dict[int, OnDevice] = {}
+        for position, value in zip((LOSS, GRADIENT_NORM, LOSS_SCALE), values, strict=True):
+            try:
+                number = read(value)
+            except Exception as error:
+                self._failed(error)
+            else:
+                if isinstance(number, OnDevice):
+                    on_device[position] = number
+                else:
+                    step.values[position] = number
+        if on_device:
+            try:
+                if (reader := self._cuda_reader()) is None:
+                    raise RuntimeError("nothing can read from the CUDA device")
+                step.snapshot = reader.snapshot(on_device)
+            except Exception as error:
+                self._failed(error)
+
+    def _send(
+        self, identity: Identity, now_ns: int | None = None, everything: bool = False, closing: bool = False
+    ) -> None:
+        now_ns = self._monotonic_ns() if now_ns is None else now_ns
+        self._sent_at_ns = now_ns
+        rows = self._steps.take(everything)
+        if not rows and not closing:
+            return
+        sent = False
+        try:
+            if self._sender.is_open(now_ns):
+                totals = Totals(self._errors, self._dropped, allocator_retries())
+                sent = self._sender.send(encode(identity, self._session, self._sequence, totals, rows, closing))
+                self._sequence += 1
+        finally:
+            if rows and not sent:
+                self._dropped += len(rows)
+                self._complain("no agent takes the steps: they are dropped until one does")
+
+    def _cuda_reader(self) -> CudaReader | None:
+        """What reads from the device in use; None where none is, or none could be made."""
+        if not self._has_tried_cuda and (torch := cuda_in_use()) is not None:
+            self._has_tried_cuda = True
+            try:
+                self._cuda = CudaReader(torch, torch.cuda.current_device())
+            except Exception as error:
+                self._failed(error)
+        return self._cuda
+
+    def _give_back(self, used: Snapshot | Timing) -> None:
+        if self._cuda is not None:
+            self._cuda.give_back(used)
+
+    def _failed(self, error: Exception) -> None:
+        self._errors += 1
+        self._complain(f"{type(error).__name__}: {error}")
+
+    def _complain(self, trouble: str) -> None:
+        if not self._has_complained:
+            self._has_complained = True
+            try:
+                _LOG.warning(
+                    "Training goes on; the first trouble of Pulsetrain's hook, others are only counted: %s", trouble
+                )
+            except Exception:  # a handler of the user's may raise
+                self._errors += 1
+
+    def _silence(self) -> None:
+        """Say nothing more. What is held is kept: letting pinned memory go calls the driver, which a child has not."""
+        self._is_silent = True
+        self._data_wait.timer = self._all_reduce.timer = None
+        self._sender.close()
+
+
+_PROBES: weakref.WeakSet[TrainingProbe] = weakref.WeakSet()
+
+
+def _silence_all() -> None:
+    """In a forked child: it is not the rank, and the CUDA driver can't be used there."""
+    for probe in list(_PROBES):
+        probe._silence()
+
+
+os.register_at_fork(after_in_child=_silence_all)

@@ -1,0 +1,154 @@
+"""Values and times on a CUDA device: whatever would wait for the device fails in this fake."""
+
+import sys
+
+import pytest
+
+from pulsetrain.agents.hook import TrainingProbe
+from tests.unit.agents.hook.fakes import (
+    NS,
+    Clock,
+    FakeDevice,
+    FakeScaler,
+    FakeTensor,
+    Recorder,
+    SubclassedTensor,
+    fake_torch,
+)
+
+
+class Loop:
+    """A probe in a process with the fake, one step a second."""
+
+    def __init__(self) -> None:
+        self.monotonic = Clock(NS)
+        self.sent = Recorder()
+        self.probe = TrainingProbe("llm", 0, sender=self.sent, monotonic_ns=self.monotonic)
+
+    def step(self, **values: object) -> None:
+        self.monotonic.now_ns += NS
+        self.probe.step(**values)
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> FakeDevice:
+    device = FakeDevice()
+    monkeypatch.setitem(sys.modules, "torch", fake_torch(device, retries=7))
+    monkeypatch.delitem(sys.modules, "torch.distributed", raising=False)
+    return device
+
+
+def on_device(value: float, index: int = 0) -> FakeTensor:
+    return FakeTensor(value, "cuda", index)
+
+
+def test_a_tensor_on_the_device_is_read_steps_later_and_steps_keep_their_order(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step(loss=on_device(0.5), grad_norm=on_device(2.0))
+    loop.step(loss=1.0)
+    assert loop.sent.steps == []
+    device.catch_up()
+    loop.step(loss=on_device(0.25))
+    assert [step[5:7] for step in loop.sent.steps] == [[0.5, 2.0], [1.0, None]]
+
+
+def test_what_has_not_arrived_at_the_end_is_missing_and_not_waited_for(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step(loss=on_device(0.5), grad_norm=3.0)
+    loop.probe.close()
+    assert [step[5:7] for step in loop.sent.steps] == [[None, 3.0]]
+
+
+def test_a_device_that_never_answers_costs_values_and_no_more(device: FakeDevice) -> None:
+    loop = Loop()
+    for _ in range(1000):
+        with loop.probe.all_reduce():
+            pass
+        loop.step(loss=on_device(0.5))
+    loop.probe.close()
+    assert len(loop.sent.steps) == 1000
+    assert {step[5] for step in loop.sent.steps} == {None}
+
+
+def test_an_all_reduce_on_the_device_is_timed_by_events(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step()
+    for _ in range(2):
+        with loop.probe.all_reduce():
+            device.catch_up()
+            device.now_ms += 1.5
+        device.catch_up()
+    loop.step()
+    assert loop.sent.steps[1][4] == 3_000_000
+
+
+def test_a_scaler_is_read_without_its_getter_and_has_no_scale_before_its_first_step(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step(scale=FakeScaler(None))
+    loop.step(scale=FakeScaler(on_device(1024.0)))
+    device.catch_up()
+    loop.step()
+    assert [step[7] for step in loop.sent.steps] == [None, 1024.0, None]
+    assert loop.sent.messages[-1]["errors"] == 0
+
+
+def test_tensors_that_are_spread_over_ranks_or_elsewhere_are_refused(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step(loss=SubclassedTensor(1.0))
+    loop.step(loss=FakeTensor(1.0, "xla"))
+    loop.step(loss=on_device(1.0, index=1))
+    loop.step(loss=FakeTensor(1.0))
+    assert [step[5] for step in loop.sent.steps] == [None, None, None, 1.0]
+    assert loop.sent.messages[-1]["errors"] == 3
+
+
+def test_a_broken_device_costs_values_and_is_counted(device: FakeDevice) -> None:
+    loop = Loop()
+    device.is_broken = True
+    for _ in range(10):
+        loop.step(loss=on_device(1.0), grad_norm=2.0)
+    assert [step[5:7] for step in loop.sent.steps] == [[None, 2.0]] * 10
+    assert loop.sent.messages[-1]["errors"] == 10
+
+
+def test_nothing_is_asked_of_the_device_while_a_graph_is_captured(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step(loss=on_device(1.0))
+    device.is_capturing = True
+    with loop.probe.all_reduce():
+        loop.step(loss=on_device(2.0))
+    device.is_capturing = False
+    device.catch_up()
+    loop.step(loss=3.0)
+    assert [step[5] for step in loop.sent.steps] == [1.0, 3.0]
+    assert loop.sent.messages[-1]["errors"] == 0
+
+
+def test_allocator_retries_travel_with_each_datagram(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step()
+    loop.probe.close()
+    assert loop.sent.messages[0]["retries"] == 7
+
+
+def test_without_cuda_a_tensor_is_read_at_once_and_there_are_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", fake_torch())
+    loop = Loop()
+    loop.step(loss=FakeTensor(0.75))
+    loop.probe.close()
+    assert loop.sent.steps[0][5] == 0.75
+    assert loop.sent.messages[0]["retries"] is None
+
+
+def test_a_device_whose_memory_cannot_be_pinned_costs_values_and_no_more(
+    device: FakeDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(sys.modules["torch"], "empty", fail)
+    loop = Loop()
+    loop.step(loss=on_device(1.0), grad_norm=2.0)
+    loop.step(loss=on_device(1.0), grad_norm=2.0)
+    assert [step[5:7] for step in loop.sent.steps] == [[None, 2.0]] * 2
+    assert loop.sent.messages[-1]["errors"] == 3

@@ -1,0 +1,87 @@
+"""What the hook is to the process it lives in: light, silent in forked children, harmless at its end."""
+
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FORK = """
+import os, sys
+from pulsetrain.agents.hook import TrainingProbe
+with TrainingProbe("llm", 0) as probe:
+    probe.step(loss=1.0)
+    child = os.fork()
+    if child == 0:
+        with probe.data_wait():
+            pass
+        probe.step(loss=2.0)
+        probe.close()
+        sys.exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    probe.step(loss=3.0)
+"""
+
+CHILD_WITH_ITS_OWN = """
+import os, sys
+from pulsetrain.agents.hook import TrainingProbe
+outer = TrainingProbe("outer", 0).open()
+child = os.fork()
+if child == 0:
+    with TrainingProbe("inner", 1) as probe:
+        probe.step(loss=2.0)
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+IMPORT = """
+import sys
+before = set(sys.modules)
+import pulsetrain.agents.hook, pulsetrain.agents.hook.pytorch, pulsetrain.agents.hook.huggingface
+import pulsetrain.agents.hook.lightning
+roots = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sorted(roots - set(sys.stdlib_module_names) - {"pulsetrain"}))
+print(sorted(name for name in sys.modules if name.startswith("pulsetrain.") and ".hook" not in name))
+"""
+
+
+def run(script: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_with_agent(script: str) -> list[dict[str, object]]:
+    """What an agent hears of a script's probes."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hook-") as folder,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as agent,
+    ):
+        path = str(Path(folder) / "hook.sock")
+        agent.bind(path)
+        agent.setblocking(False)
+        run(script, PULSETRAIN_HOOK_SOCKET=path)
+        messages = []
+        while True:
+            try:
+                messages.append(json.loads(agent.recv(65536)))
+            except BlockingIOError:
+                return messages
+
+
+def test_a_forked_child_says_nothing_and_the_parent_goes_on() -> None:
+    messages = run_with_agent(FORK)
+    assert [[step[5] for step in message["steps"]] for message in messages] == [[1.0, 3.0]]  # type: ignore[attr-defined]
+
+
+def test_a_probe_made_in_a_forked_child_speaks() -> None:
+    assert [message["job"] for message in run_with_agent(CHILD_WITH_ITS_OWN)] == ["inner"]
+
+
+def test_the_hook_imports_the_standard_library_and_itself_only() -> None:
+    libraries, ours = run(IMPORT).splitlines()
+    assert libraries == "[]"
+    assert ours == "['pulsetrain.agents']"
