@@ -1,5 +1,6 @@
 """From the threads of background collectors to batches: checks times, counts what is lost, tells how they fare."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -11,6 +12,8 @@ from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.schedule import PATIENCE_NS
 from pulsetrain.agents.session import Batch
 from pulsetrain.schemas.times import utc_time
+
+_LOG = logging.getLogger(__name__)
 
 _MAX_NOTICES = 100
 """Of one call."""
@@ -52,17 +55,18 @@ class BackgroundFeed:
         for thread in threads:
             stats.health(thread.collector.name)
 
-    def due(self, now_ns: int) -> Iterator[Batch]:
+    def due(self, now_ns: int, next_in_ns: int) -> Iterator[Batch]:
         """Batches that have to be sent now.
 
         Args:
             now_ns: the wall clock, Unix nanoseconds.
+            next_in_ns: when this is called next.
         """
         self._empty(now_ns)
         if not 0 <= now_ns - self._forgot_at_ns < _FORGET_EVERY_NS:
             self._forgot_at_ns = now_ns
             self._gatherer.forget(now_ns)
-        yield from self._gatherer.due(now_ns)
+        yield from self._gatherer.due(now_ns + next_in_ns)
 
     def all(self, now_ns: int) -> Iterator[Batch]:
         """Everything that waits; times begin anew afterwards."""
@@ -92,8 +96,13 @@ class BackgroundFeed:
         for observation in outcome.collected.observations:
             problem = self._add(thread, outcome, observation, now_ns) or problem
         self._listener.collector_read(name, problem)
-        for notice in outcome.collected.notices[:_MAX_NOTICES]:
+        notices = outcome.collected.notices
+        for notice in notices[:_MAX_NOTICES]:
             self._listener.notice(notice)
+        if len(notices) > _MAX_NOTICES:
+            _LOG.warning(
+                "The collector %s had %d more messages, which are not sent.", name, len(notices) - _MAX_NOTICES
+            )
 
     def _add(self, thread: BackgroundThread, outcome: Outcome, observation: Observation, now_ns: int) -> str | None:
         """Why an observation is lost, None if it is not."""

@@ -86,10 +86,10 @@ class Gatherer:
         stream.reasons.update(observation.missing)
         return None
 
-    def due(self, now_ns: int) -> Iterator[Batch]:
-        """Batches that have to be sent now."""
+    def due(self, next_ns: int) -> Iterator[Batch]:
+        """Batches that can't wait until `next_ns`, Unix nanoseconds."""
         for key, stream in self._streams.items():
-            if stream.ticks_ns and now_ns - stream.ticks_ns[0] >= HOLD_NS:
+            if stream.ticks_ns and next_ns - stream.ticks_ns[0] > HOLD_NS:
                 self._release(key, stream)
         yield from self._take_ready()
 

@@ -60,6 +60,10 @@ class Group:
         """Whether a grid point of this group has come since its last reading."""
         return grid_ns // self.interval_ns != self._grid_ns // self.interval_ns
 
+    def missed(self, grid_ns: int) -> int:
+        """How many grid points were left out between the last reading and this one."""
+        return max(0, grid_ns // self.interval_ns - self._grid_ns // self.interval_ns - 1)
+
     def read(self, grid_ns: int, time_ns: int) -> None:
         """Read every collector."""
         self._grid_ns = grid_ns

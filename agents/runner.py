@@ -14,9 +14,11 @@ from pulsetrain.agents.feed import BackgroundFeed
 from pulsetrain.agents.group import Group, groups_of
 from pulsetrain.agents.pace import Pace
 from pulsetrain.agents.run_stats import RunStats
-from pulsetrain.agents.schedule import Tick, ticks
+from pulsetrain.agents.schedule import Tick, tick_interval_ns, ticks
 from pulsetrain.agents.session import Node, Session
 from pulsetrain.schemas.sample_block import SampleBlock
+
+_LONGEST_TICK_NS = 500_000_000
 
 
 class Outlet(Protocol):
@@ -91,7 +93,7 @@ class Runner:
                 self._hand_over_all(tick.time_ns)
                 self._session = Session(self._node)
             self._read(tick)
-            for batch in self._feed.due(tick.time_ns):
+            for batch in self._feed.due(tick.time_ns, self._tick_interval_ns()):
                 self._outlet.block(self._session.block(batch))
             if self._pace is not None:
                 self._pace.keep(self._groups, self._feed.threads)
@@ -99,14 +101,18 @@ class Runner:
         self._hand_over_all(time_ns())
 
     def _tick_interval_ns(self) -> int:
-        return min((group.interval_ns for group in self._groups), default=self._interval_ns)
+        """The shortest interval, or a part of it that is short enough for what background collectors bring."""
+        shortest_ns = min((group.interval_ns for group in self._groups), default=self._interval_ns)
+        return tick_interval_ns(shortest_ns, _LONGEST_TICK_NS) if self._feed.threads else shortest_ns
 
     def _read(self, tick: Tick) -> None:
         stats = self._stats
-        stats.ticks += 1
-        stats.skipped_ticks += tick.skipped
-        stats.tick_delay_seconds = (tick.time_ns - tick.grid_ns) * 1e-9
         due = [group for group in self._groups if group.is_due(tick.grid_ns)]
+        if not due:
+            return
+        stats.ticks += 1
+        stats.skipped_ticks += max(group.missed(tick.grid_ns) for group in due)
+        stats.tick_delay_seconds = (tick.time_ns - tick.grid_ns) * 1e-9
         for group in due:
             if group.is_over(tick.grid_ns):
                 self._hand_over(group)

@@ -53,6 +53,14 @@ def ticks(interval_ns: Callable[[], int], time_ns: Callable[[], int], wait: Call
         yield previous
 
 
+def tick_interval_ns(interval_ns: int, longest_ns: int) -> int:
+    """The longest interval of at most `longest_ns` whose multiples contain all multiples of `interval_ns`."""
+    parts = -(-interval_ns // longest_ns)
+    while interval_ns % parts:
+        parts += 1
+    return interval_ns // parts
+
+
 def block_time_ns(interval_ns: int, block_ns: int) -> int:
     """How much time a block of a source holds that is read at an interval.
 
