@@ -10,7 +10,7 @@ from dataclasses import dataclass
 MAX_JOB_CHARACTERS = 200
 MAX_RANK = 9_999_999
 
-_JOB_VARIABLES = ("PULSETRAIN_JOB", "JOB_NAME", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID")
+_JOB_VARIABLES = ("PULSETRAIN_JOB", "SLURM_JOB_ID", "JOB_NAME", "TORCHELASTIC_RUN_ID")
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 _NO_NAME = "none"
 """What torchrun gives as the run's id when nobody chose one."""

@@ -1,11 +1,14 @@
 """What the hook sends: one JSON object a datagram, some steps of one rank. JSON has no NaN: what is missing is null.
 
-    {"v": 1, "job": "llm", "rank": 3, "session": "5f3a...", "sequence": 17, "errors": 0, "dropped": 0, "retries": null,
-     "closing": false, "steps": [[1700000000123456789, 42, 250000000, 3000000, null, 2.5, 1.25, 65536.0, 0]]}
+    {"v": 1, "job": "llm", "rank": 3, "session": "5f3a...", "sequence": 17, "time_ns": 1700000000123999999,
+     "errors": 0, "dropped": 0, "retries": null, "closing": false,
+     "steps": [[1700000000123456789, 42, 250000000, 3000000]], "values": [[41, null, 2.5, 1.25, 65536.0, 0]]}
 
-`session` is new for each opened probe, `sequence` counts its datagrams. `errors` and `dropped` (steps) are totals of
-the session, `retries` is the total of the process. A step is: end (Unix ns), number, duration, data wait, all-reduce
-(all in ns), loss, gradient norm, loss scale, and what was not finite (`NonFinite`).
+`session` is new for each opened probe, `sequence` counts its datagrams, `time_ns` is when it was sent (Unix ns).
+`errors` and `dropped` (steps) are totals of the session, `retries` is the total of the process. A step is: its end
+(Unix ns), number, duration and wait for data (ns). The values of a step may come later than the step, as they come from
+a device: the step's number, all-reduce time (ns), loss, gradient norm, loss scale, and what was not finite
+(`NonFinite`).
 """
 
 import json
@@ -18,7 +21,7 @@ from pulsetrain.agents.hook.identity import Identity
 VERSION = 1
 MAX_MESSAGE_BYTES = 16_384
 MAX_STEPS = 64
-"""The longest step has some 150 characters."""
+"""The longest step with its values has some 200 characters."""
 
 _SEPARATORS = (",", ":")
 
@@ -32,8 +35,9 @@ class NonFinite(IntFlag):
     LOSS_SCALE = 4
 
 
-StepRow = tuple[int, int, int | None, int | None, int | None, float | None, float | None, float | None, int]
-"""A step as in the message."""
+StepRow = tuple[int, int, int | None, int | None]
+ValuesRow = tuple[int, int | None, float | None, float | None, float | None, int]
+"""A step, and the values of a step, as in the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,24 @@ class Totals:
     retries: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends: the rank and the session of its probe."""
+
+    identity: Identity
+    session: str
+
+
 def encode(
-    identity: Identity, session: str, sequence: int, totals: Totals, steps: Sequence[StepRow], closing: bool
+    sender: Sender,
+    sequence: int,
+    time_ns: int,
+    totals: Totals,
+    steps: Sequence[StepRow],
+    values: Sequence[ValuesRow],
+    closing: bool,
 ) -> bytes:
-    """One datagram of at most `MAX_STEPS` steps.
+    """One datagram, of at most `MAX_STEPS` steps and as many values.
 
     Raises:
         ValueError: a number is NaN or infinite, or the message is too long.
@@ -56,15 +74,17 @@ def encode(
     message = json.dumps(
         {
             "v": VERSION,
-            "job": identity.job,
-            "rank": identity.rank,
-            "session": session,
+            "job": sender.identity.job,
+            "rank": sender.identity.rank,
+            "session": sender.session,
             "sequence": sequence,
+            "time_ns": time_ns,
             "errors": totals.errors,
             "dropped": totals.dropped,
             "retries": totals.retries,
             "closing": closing,
             "steps": steps,
+            "values": values,
         },
         separators=_SEPARATORS,
         allow_nan=False,

@@ -10,11 +10,11 @@ from typing import Protocol, TypeVar
 
 from pulsetrain.agents.hook.channel import Channel
 from pulsetrain.agents.hook.cuda import CudaReader, Snapshot, Timing, allocator_retries, cuda_in_use
-from pulsetrain.agents.hook.identity import Identity, host_and_parent, identify, torch_rank
-from pulsetrain.agents.hook.message import Totals, encode
+from pulsetrain.agents.hook.identity import host_and_parent, identify, torch_rank
+from pulsetrain.agents.hook.message import MAX_STEPS, Sender, StepRow, Totals, encode
+from pulsetrain.agents.hook.pending import GRADIENT_NORM, LOSS, LOSS_SCALE, PendingValues, Values
 from pulsetrain.agents.hook.sections import DeviceTimer, HostTimer, Section
 from pulsetrain.agents.hook.socket_paths import paths_to_try
-from pulsetrain.agents.hook.steps import GRADIENT_NORM, LOSS, LOSS_SCALE, Step, StepQueue
 from pulsetrain.agents.hook.values import OnDevice, read
 
 _LOG = logging.getLogger("pulsetrain.hook")
@@ -24,7 +24,7 @@ _SEND_EVERY_NS = 1_000_000_000
 ItemT = TypeVar("ItemT")
 
 
-class Sender(Protocol):
+class Outlet(Protocol):
     """Where messages go; `Channel` has the meaning of its methods."""
 
     def is_open(self, now_ns: int) -> bool: ...
@@ -47,11 +47,11 @@ class TrainingProbe:
     dropped and counted. In a forked child, as a data loader's worker is, the probe is silent for ever.
 
     Args:
-        job: the job's name; by default PULSETRAIN_JOB, JOB_NAME, SLURM_JOB_ID or TORCHELASTIC_RUN_ID, and in the end
+        job: the job's name; by default PULSETRAIN_JOB, SLURM_JOB_ID, JOB_NAME or TORCHELASTIC_RUN_ID, and in the end
             the host's name with the launcher's process id.
         rank: by default that of PyTorch's process group, else RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK,
             else 0.
-        sender: where messages go; the agent's socket by default.
+        outlet: where messages go; the agent's socket by default.
         monotonic_ns, time_ns: a clock that is never set, and the wall clock.
     """
 
@@ -60,22 +60,22 @@ class TrainingProbe:
         job: str | None = None,
         rank: int | None = None,
         *,
-        sender: Sender | None = None,
+        outlet: Outlet | None = None,
         monotonic_ns: Callable[[], int] = time.perf_counter_ns,
         time_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._named = job, rank
-        self._sender = Channel(paths_to_try(os.environ)) if sender is None else sender
+        self._outlet = Channel(paths_to_try(os.environ)) if outlet is None else outlet
         self._monotonic_ns = monotonic_ns
         self._time_ns = time_ns
-        self._identity: Identity | None = None
+        self._sender: Sender | None = None
         self._is_silent = False
         self._has_complained = False
         self._errors = 0
         self._dropped = 0
         self._sequence = 0
-        self._session = ""
-        self._steps = StepQueue(self._give_back, self._failed)
+        self._steps: list[StepRow] = []
+        self._values = PendingValues(self._give_back, self._failed)
         self._number = 0
         self._step_end_ns: int | None = None
         self._sent_at_ns = 0
@@ -89,7 +89,7 @@ class TrainingProbe:
 
     def open(self) -> "TrainingProbe":
         """Begin; `with` and the first `step` do so by themselves."""
-        if self._identity is None and not self._is_silent:
+        if self._sender is None and not self._is_silent:
             try:
                 self._open()
             except Exception as error:
@@ -99,9 +99,9 @@ class TrainingProbe:
 
     def close(self) -> None:
         """Send what is left and end; values that have not arrived from the device are not waited for."""
-        if self._identity is not None and not self._is_silent:
+        if self._sender is not None and not self._is_silent:
             try:
-                self._send(self._identity, everything=True, closing=True)
+                self._send(self._sender, self._monotonic_ns(), closing=True)
             except Exception as error:
                 self._failed(error)
         self._silence()
@@ -126,12 +126,12 @@ class TrainingProbe:
         if self._is_silent:
             return
         try:
-            if self._identity is None:
+            if self._sender is None:
                 self.open()
-            if self._identity is not None:
+            if self._sender is not None:
                 for name in unknown:
                     self._failed(TypeError(f"step() knows no {name!r}"))
-                self._take_step(self._identity, (loss, grad_norm, scale))
+                self._take_step(self._sender, (loss, grad_norm, scale))
         except Exception as error:
             self._failed(error)
 
@@ -175,38 +175,31 @@ class TrainingProbe:
         return TrainingProbe, self._named
 
     def _open(self) -> None:
-        self._identity = identify(*self._named, os.environ, torch_rank, host_and_parent)
-        self._session = os.urandom(8).hex()
+        identity = identify(*self._named, os.environ, torch_rank, host_and_parent)
+        self._sender = Sender(identity, os.urandom(8).hex())
         self._sent_at_ns = self._monotonic_ns()
         self._data_wait.timer = self._wait_timer
         self._all_reduce.timer = self._reduce_timer
         self._cuda_reader()
 
-    def _take_step(self, identity: Identity, values: tuple[object, object, object]) -> None:
+    def _take_step(self, sender: Sender, given: tuple[object, object, object]) -> None:
         if self._cuda is not None and self._cuda.is_capturing():
             return
         now_ns = self._monotonic_ns()
         duration_ns = None if self._step_end_ns is None else now_ns - self._step_end_ns
         self._step_end_ns = now_ns
         self._number += 1
-        all_reduce_ns, timings = self._reduce_timer.take()
-        step = Step(
-            self._time_ns(),
-            self._number,
-            duration_ns,
-            self._wait_timer.take(),
-            all_reduce_ns,
-            [None, None, None],
-            timings=timings,
-        )
-        self._read_values(step, values)
-        self._steps.append(step)
-        if self._steps.is_full or now_ns - self._sent_at_ns >= _SEND_EVERY_NS:
-            self._send(identity, now_ns=now_ns)
+        self._steps.append((self._time_ns(), self._number, duration_ns, self._wait_timer.take()))
+        self._values.append(self._read_values(given))
+        is_full = len(self._steps) >= MAX_STEPS or self._values.is_full
+        if is_full or now_ns - self._sent_at_ns >= _SEND_EVERY_NS:
+            self._send(sender, now_ns)
 
-    def _read_values(self, step: Step, values: tuple[object, object, object]) -> None:
+    def _read_values(self, given: tuple[object, object, object]) -> Values:
+        all_reduce_ns, timings = self._reduce_timer.take()
+        values = Values(self._number, all_reduce_ns, [None, None, None], timings=timings)
         on_device: dict[int, OnDevice] = {}
-        for position, value in zip((LOSS, GRADIENT_NORM, LOSS_SCALE), values, strict=True):
+        for position, value in zip((LOSS, GRADIENT_NORM, LOSS_SCALE), given, strict=True):
             try:
                 number = read(value)
             except Exception as error:
@@ -215,32 +208,30 @@ class TrainingProbe:
                 if isinstance(number, OnDevice):
                     on_device[position] = number
                 else:
-                    step.values[position] = number
+                    values.numbers[position] = number
         if on_device:
             try:
                 if (reader := self._cuda_reader()) is None:
                     raise RuntimeError("nothing can read from the CUDA device")
-                step.snapshot = reader.snapshot(on_device)
+                values.snapshot = reader.snapshot(on_device)
             except Exception as error:
                 self._failed(error)
+        return values
 
-    def _send(
-        self, identity: Identity, now_ns: int | None = None, everything: bool = False, closing: bool = False
-    ) -> None:
-        now_ns = self._monotonic_ns() if now_ns is None else now_ns
+    def _send(self, sender: Sender, now_ns: int, closing: bool = False) -> None:
         self._sent_at_ns = now_ns
-        rows = self._steps.take(everything)
-        if not rows and not closing:
-            return
+        steps, self._steps = self._steps, []
+        values = self._values.take(everything=closing)
         sent = False
         try:
-            if self._sender.is_open(now_ns):
+            if self._outlet.is_open(now_ns):
                 totals = Totals(self._errors, self._dropped, allocator_retries())
-                sent = self._sender.send(encode(identity, self._session, self._sequence, totals, rows, closing))
+                message = encode(sender, self._sequence, self._time_ns(), totals, steps, values, closing)
+                sent = self._outlet.send(message)
                 self._sequence += 1
         finally:
-            if rows and not sent:
-                self._dropped += len(rows)
+            if steps and not sent:
+                self._dropped += len(steps)
                 self._complain("no agent takes the steps: they are dropped until one does")
 
     def _cuda_reader(self) -> CudaReader | None:
@@ -275,7 +266,7 @@ class TrainingProbe:
         """Say nothing more. What is held is kept: letting pinned memory go calls the driver, which a child has not."""
         self._is_silent = True
         self._data_wait.timer = self._all_reduce.timer = None
-        self._sender.close()
+        self._outlet.close()
 
 
 _PROBES: weakref.WeakSet[TrainingProbe] = weakref.WeakSet()

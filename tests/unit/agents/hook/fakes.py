@@ -38,7 +38,18 @@ class Recorder:
 
     @property
     def steps(self) -> list[list[Any]]:
+        """Each step: end, number, duration, wait for data."""
         return [step for message in self.messages for step in message["steps"]]
+
+    @property
+    def values(self) -> list[list[Any]]:
+        """Values of each step that has any: its number, all-reduce, loss, gradient norm, loss scale, flags."""
+        return [values for message in self.messages for values in message["values"]]
+
+    @property
+    def losses(self) -> dict[int, Any]:
+        """The loss of each step that has values."""
+        return {values[0]: values[2] for values in self.values}
 
 
 def _refuse(constant: str) -> None:

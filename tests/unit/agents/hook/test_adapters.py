@@ -27,7 +27,7 @@ class Loop:
     def __init__(self) -> None:
         self.clock = Clock(NS)
         self.sent = Recorder()
-        self.probe = TrainingProbe("llm", 0, sender=self.sent, monotonic_ns=self.clock)
+        self.probe = TrainingProbe("llm", 0, outlet=self.sent, monotonic_ns=self.clock)
 
     def pass_seconds(self, seconds: float) -> None:
         self.clock.now_ns += round(seconds * NS)
@@ -70,7 +70,7 @@ def test_a_hugging_face_trainer_tells_steps_waits_and_what_it_logs() -> None:
         [5 * NS // 4, NS // 4],
         [NS // 2, NS // 2],
     ]
-    assert [step[5:7] for step in loop.sent.steps] == [[None, None], [2.5, 1.5], [None, None], [None, None]]
+    assert loop.sent.values == [[2, None, 2.5, 1.5, None, 0]]
 
 
 @pytest.mark.usefixtures("lightning")
@@ -88,7 +88,8 @@ def test_a_lightning_trainer_tells_optimizer_steps_and_the_loss_of_their_last_ba
     loop.pass_seconds(600)
     callback.on_validation_end(trainer, None)
     callback.on_exception(trainer, None, KeyboardInterrupt())
-    assert [step[2:6:3] for step in loop.sent.steps] == [[None, 3.0], [5 * NS // 2, 2.0]]
+    assert [step[2] for step in loop.sent.steps] == [None, 5 * NS // 2]
+    assert loop.sent.losses == {1: 3.0, 2: 2.0}
 
 
 @pytest.mark.usefixtures("transformers", "lightning")

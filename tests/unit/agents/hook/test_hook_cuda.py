@@ -23,7 +23,7 @@ class Loop:
     def __init__(self) -> None:
         self.monotonic = Clock(NS)
         self.sent = Recorder()
-        self.probe = TrainingProbe("llm", 0, sender=self.sent, monotonic_ns=self.monotonic)
+        self.probe = TrainingProbe("llm", 0, outlet=self.sent, monotonic_ns=self.monotonic)
 
     def step(self, **values: object) -> None:
         self.monotonic.now_ns += NS
@@ -42,21 +42,23 @@ def on_device(value: float, index: int = 0) -> FakeTensor:
     return FakeTensor(value, "cuda", index)
 
 
-def test_a_tensor_on_the_device_is_read_steps_later_and_steps_keep_their_order(device: FakeDevice) -> None:
+def test_a_tensor_on_the_device_is_read_steps_later_and_the_step_does_not_wait_for_it(device: FakeDevice) -> None:
     loop = Loop()
     loop.step(loss=on_device(0.5), grad_norm=on_device(2.0))
     loop.step(loss=1.0)
-    assert loop.sent.steps == []
+    assert [step[1] for step in loop.sent.steps] == [1, 2]
+    assert loop.sent.values == []
     device.catch_up()
     loop.step(loss=on_device(0.25))
-    assert [step[5:7] for step in loop.sent.steps] == [[0.5, 2.0], [1.0, None]]
+    assert [step[1] for step in loop.sent.steps] == [1, 2, 3]
+    assert loop.sent.values == [[1, None, 0.5, 2.0, None, 0], [2, None, 1.0, None, None, 0]]
 
 
 def test_what_has_not_arrived_at_the_end_is_missing_and_not_waited_for(device: FakeDevice) -> None:
     loop = Loop()
     loop.step(loss=on_device(0.5), grad_norm=3.0)
     loop.probe.close()
-    assert [step[5:7] for step in loop.sent.steps] == [[None, 3.0]]
+    assert loop.sent.values == [[1, None, None, 3.0, None, 0]]
 
 
 def test_a_device_that_never_answers_costs_values_and_no_more(device: FakeDevice) -> None:
@@ -67,7 +69,7 @@ def test_a_device_that_never_answers_costs_values_and_no_more(device: FakeDevice
         loop.step(loss=on_device(0.5))
     loop.probe.close()
     assert len(loop.sent.steps) == 1000
-    assert {step[5] for step in loop.sent.steps} == {None}
+    assert loop.sent.values == []
 
 
 def test_an_all_reduce_on_the_device_is_timed_by_events(device: FakeDevice) -> None:
@@ -79,7 +81,8 @@ def test_an_all_reduce_on_the_device_is_timed_by_events(device: FakeDevice) -> N
             device.now_ms += 1.5
         device.catch_up()
     loop.step()
-    assert loop.sent.steps[1][4] == 3_000_000
+    loop.probe.close()
+    assert loop.sent.values == [[2, 3_000_000, None, None, None, 0]]
 
 
 def test_a_scaler_is_read_without_its_getter_and_has_no_scale_before_its_first_step(device: FakeDevice) -> None:
@@ -88,7 +91,7 @@ def test_a_scaler_is_read_without_its_getter_and_has_no_scale_before_its_first_s
     loop.step(scale=FakeScaler(on_device(1024.0)))
     device.catch_up()
     loop.step()
-    assert [step[7] for step in loop.sent.steps] == [None, 1024.0, None]
+    assert loop.sent.values == [[2, None, None, None, 1024.0, 0]]
     assert loop.sent.messages[-1]["errors"] == 0
 
 
@@ -98,7 +101,8 @@ def test_tensors_that_are_spread_over_ranks_or_elsewhere_are_refused(device: Fak
     loop.step(loss=FakeTensor(1.0, "xla"))
     loop.step(loss=on_device(1.0, index=1))
     loop.step(loss=FakeTensor(1.0))
-    assert [step[5] for step in loop.sent.steps] == [None, None, None, 1.0]
+    loop.probe.close()
+    assert loop.sent.losses == {4: 1.0}
     assert loop.sent.messages[-1]["errors"] == 3
 
 
@@ -107,7 +111,9 @@ def test_a_broken_device_costs_values_and_is_counted(device: FakeDevice) -> None
     device.is_broken = True
     for _ in range(10):
         loop.step(loss=on_device(1.0), grad_norm=2.0)
-    assert [step[5:7] for step in loop.sent.steps] == [[None, 2.0]] * 10
+    loop.probe.close()
+    assert len(loop.sent.steps) == 10
+    assert loop.sent.values == [[number, None, None, 2.0, None, 0] for number in range(1, 11)]
     assert loop.sent.messages[-1]["errors"] == 10
 
 
@@ -120,7 +126,7 @@ def test_nothing_is_asked_of_the_device_while_a_graph_is_captured(device: FakeDe
     device.is_capturing = False
     device.catch_up()
     loop.step(loss=3.0)
-    assert [step[5] for step in loop.sent.steps] == [1.0, 3.0]
+    assert loop.sent.losses == {1: 1.0, 2: 3.0}
     assert loop.sent.messages[-1]["errors"] == 0
 
 
@@ -136,7 +142,7 @@ def test_without_cuda_a_tensor_is_read_at_once_and_there_are_no_retries(monkeypa
     loop = Loop()
     loop.step(loss=FakeTensor(0.75))
     loop.probe.close()
-    assert loop.sent.steps[0][5] == 0.75
+    assert loop.sent.losses == {1: 0.75}
     assert loop.sent.messages[0]["retries"] is None
 
 
@@ -148,7 +154,8 @@ def test_a_device_whose_memory_cannot_be_pinned_costs_values_and_no_more(
 
     monkeypatch.setattr(sys.modules["torch"], "empty", fail)
     loop = Loop()
-    loop.step(loss=on_device(1.0), grad_norm=2.0)
-    loop.step(loss=on_device(1.0), grad_norm=2.0)
-    assert [step[5:7] for step in loop.sent.steps] == [[None, 2.0]] * 2
+    for _ in range(2):
+        loop.step(loss=on_device(1.0), grad_norm=2.0)
+    loop.probe.close()
+    assert loop.sent.values == [[number, None, None, 2.0, None, 0] for number in (1, 2)]
     assert loop.sent.messages[-1]["errors"] == 3

@@ -29,7 +29,8 @@ def identified(
         (MPIRUN, Identity("node7-99", 2)),
         (SRUN | TORCHRUN, Identity("4711", 5)),
         ({"TORCHELASTIC_RUN_ID": "none", "RANK": "0"}, Identity("node7-99", 0)),
-        ({"JOB_NAME": "llm", "SLURM_JOB_ID": "4711"}, Identity("llm", 0)),
+        ({"JOB_NAME": "llm", "TORCHELASTIC_RUN_ID": "b1946ac9"}, Identity("llm", 0)),
+        (SRUN | {"PULSETRAIN_JOB": "llm"}, Identity("llm", 12)),
         ({}, Identity("node7-99", 0)),
     ],
 )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 FORK = """
 import os, sys
@@ -54,7 +55,7 @@ def run(script: str, **environment: str) -> str:
     return done.stdout
 
 
-def run_with_agent(script: str) -> list[dict[str, object]]:
+def run_with_agent(script: str) -> list[dict[str, Any]]:
     """What an agent hears of a script's probes."""
     with (
         tempfile.TemporaryDirectory(prefix="hook-") as folder,
@@ -74,7 +75,7 @@ def run_with_agent(script: str) -> list[dict[str, object]]:
 
 def test_a_forked_child_says_nothing_and_the_parent_goes_on() -> None:
     messages = run_with_agent(FORK)
-    assert [[step[5] for step in message["steps"]] for message in messages] == [[1.0, 3.0]]  # type: ignore[attr-defined]
+    assert [[values[2] for values in message["values"]] for message in messages] == [[1.0, 3.0]]
 
 
 def test_a_probe_made_in_a_forked_child_speaks() -> None:

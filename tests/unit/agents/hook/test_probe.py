@@ -1,4 +1,4 @@
-"""The probe in a training loop; a step is [end, number, duration, data wait, all-reduce, loss, norm, scale, flags]."""
+"""The probe in a training loop."""
 
 import copy
 import logging
@@ -12,7 +12,7 @@ import pytest
 
 from pulsetrain.agents.hook import TrainingProbe
 from pulsetrain.agents.hook.identity import Identity
-from pulsetrain.agents.hook.message import MAX_MESSAGE_BYTES, MAX_STEPS, NonFinite, Totals, encode
+from pulsetrain.agents.hook.message import MAX_MESSAGE_BYTES, MAX_STEPS, NonFinite, Sender, Totals, encode
 from tests.unit.agents.hook.fakes import NS, Clock, Recorder
 
 START = 1_700_000_000 * NS
@@ -24,7 +24,7 @@ class Loop:
     def __init__(self, listens: bool = True) -> None:
         self.monotonic, self.wall = Clock(50 * NS), Clock(START)
         self.sent = Recorder(listens)
-        self.probe = TrainingProbe("llm", 3, sender=self.sent, monotonic_ns=self.monotonic, time_ns=self.wall)
+        self.probe = TrainingProbe("llm", 3, outlet=self.sent, monotonic_ns=self.monotonic, time_ns=self.wall)
 
     def work(self, seconds: float) -> None:
         self.monotonic.now_ns += round(seconds * NS)
@@ -47,10 +47,8 @@ def test_a_step_lasts_from_the_end_of_the_one_before_and_the_first_has_no_durati
         probe.step(loss=2.5, grad_norm=1.25, scale=65536)
         loop.work(0.25)
         probe.step(loss=2.0)
-    assert loop.sent.steps == [
-        [START + 9 * NS, 1, None, None, None, 2.5, 1.25, 65536.0, 0],
-        [START + 9 * NS + 250_000_000, 2, 250_000_000, None, None, 2.0, None, None, 0],
-    ]
+    assert loop.sent.steps == [[START + 9 * NS, 1, None, None], [START + 9 * NS + NS // 4, 2, NS // 4, None]]
+    assert loop.sent.values == [[1, None, 2.5, 1.25, 65536.0, 0], [2, None, 2.0, None, None, 0]]
 
 
 def test_waits_for_data_and_all_reduces_add_up_within_a_step() -> None:
@@ -64,7 +62,8 @@ def test_waits_for_data_and_all_reduces_add_up_within_a_step() -> None:
                     loop.work(0.125)
         probe.step()
         probe.step()
-    assert [step[3:5] for step in loop.sent.steps] == [[NS, 750_000_000], [None, None]]
+    assert [step[3] for step in loop.sent.steps] == [NS, None]
+    assert loop.sent.values == [[1, 3 * NS // 4, None, None, None, 0]]
 
 
 def test_batches_time_the_waits_for_a_loader_and_hand_through_what_it_gives_and_raises() -> None:
@@ -104,9 +103,9 @@ def test_a_loss_that_is_not_finite_travels_as_null_and_a_flag(loss: object) -> N
     with loop.probe as probe:
         probe.step(loss=loss, grad_norm=1.0)
         probe.step(loss=1.0, grad_norm=loss)
-    assert [step[5:] for step in loop.sent.steps] == [
-        [None, 1.0, None, NonFinite.LOSS],
-        [1.0, None, None, NonFinite.GRADIENT_NORM],
+    assert loop.sent.values == [
+        [1, None, None, 1.0, None, NonFinite.LOSS],
+        [2, None, 1.0, None, None, NonFinite.GRADIENT_NORM],
     ]
 
 
@@ -115,7 +114,7 @@ def test_plain_numbers_are_read_whatever_their_type(loss: object, number: float)
     loop = Loop()
     with loop.probe as probe:
         probe.step(loss=loss)
-    assert loop.sent.steps[0][5] == number
+    assert loop.sent.losses == {1: number}
 
 
 NO_NUMBERS: dict[str, Callable[[], object]] = {
@@ -139,7 +138,8 @@ def test_what_is_no_number_is_not_touched_and_counted_and_the_step_counts(kind: 
             probe.step(loss=NO_NUMBERS[kind](), grad_norm=0.5)
         loop.work(1)
         probe.step()
-    assert [step[5:7] for step in loop.sent.steps] == [[None, 0.5]] * 10 + [[None, None]]
+    assert len(loop.sent.steps) == 11
+    assert loop.sent.values == [[number, None, None, 0.5, None, 0] for number in range(1, 11)]
     assert loop.sent.messages[-1]["errors"] == 10
 
 
@@ -147,7 +147,7 @@ def test_an_unknown_value_is_counted_as_an_error() -> None:
     loop = Loop()
     with loop.probe as probe:
         probe.step(loss=1.0, los=2.0)
-    assert loop.sent.steps[0][5] == 1.0
+    assert loop.sent.losses == {1: 1.0}
     assert loop.sent.messages[-1]["errors"] == 1
 
 
@@ -177,9 +177,14 @@ def test_steps_of_microseconds_fill_datagrams_of_bounded_size() -> None:
 
 def test_the_largest_message_fits() -> None:
     number, value = 2**63 - 1, -2.2250738585072014e-308
-    steps = [(number, number, number, number, number, value, value, value, 7)] * MAX_STEPS
     message = encode(
-        Identity("\U0001f600" * 200, 9_999_999), "f" * 16, number, Totals(number, number, number), steps, False
+        Sender(Identity("\U0001f600" * 200, 9_999_999), "f" * 16),
+        number,
+        number,
+        Totals(number, number, number),
+        [(number, number, number, number)] * MAX_STEPS,
+        [(number, number, value, value, value, 7)] * MAX_STEPS,
+        closing=False,
     )
     assert len(message) <= MAX_MESSAGE_BYTES
 
@@ -215,7 +220,7 @@ def test_a_sender_that_fails_does_not_reach_training() -> None:
             raise RuntimeError("broken")
 
     monotonic = Clock(0)
-    probe = TrainingProbe("llm", 0, sender=Broken(), monotonic_ns=monotonic)
+    probe = TrainingProbe("llm", 0, outlet=Broken(), monotonic_ns=monotonic)
     with probe:
         for _ in range(10):
             monotonic.now_ns += NS
@@ -226,7 +231,7 @@ def test_a_sender_that_fails_does_not_reach_training() -> None:
 @pytest.mark.parametrize(("job", "rank"), [("", 0), ("j" * 201, 0), ("llm", -1), ("llm", 10**9), (7, 0), ("llm", "x")])
 def test_a_probe_that_cannot_be_named_is_silent_and_training_goes_on(job: Any, rank: Any) -> None:
     sent = Recorder()
-    with TrainingProbe(job, rank, sender=sent) as probe:
+    with TrainingProbe(job, rank, outlet=sent) as probe:
         with probe.data_wait(), probe.all_reduce():
             pass
         probe.step(loss=1.0)
@@ -242,14 +247,14 @@ def test_a_probe_begins_with_its_first_step_and_says_nothing_after_its_end() -> 
     with loop.probe.data_wait():
         pass
     loop.probe.close()
-    assert [step[5] for step in loop.sent.steps] == [1.0]
+    assert loop.sent.losses == {1: 1.0}
     assert loop.sent.is_closed
 
 
 def test_a_copy_in_another_process_begins_anew_with_the_same_names() -> None:
     probe = TrainingProbe("llm", 3)
     for other in (pickle.loads(pickle.dumps(probe)), copy.deepcopy(probe)):  # noqa: S301 - our own bytes
-        other._sender = sent = Recorder()
+        other._outlet = sent = Recorder()
         with other:
             other.step()
         assert (sent.messages[0]["job"], sent.messages[0]["rank"]) == ("llm", 3)
