@@ -3,22 +3,31 @@
 from typing import TYPE_CHECKING, Any
 
 from pulsetrain.agents.collectors.base import Collector, Roots
+from pulsetrain.agents.collectors.cgroup import ControlGroupCollector
+from pulsetrain.agents.collectors.clock import ClockCollector
 from pulsetrain.agents.collectors.cpu import cpu_collector
+from pulsetrain.agents.collectors.cpuidle import IdleStateCollector
 from pulsetrain.agents.collectors.disk import disk_collector
 from pulsetrain.agents.collectors.frequency import frequency_collector
 from pulsetrain.agents.collectors.health import HealthCollector
+from pulsetrain.agents.collectors.hwmon import HwmonCollector
+from pulsetrain.agents.collectors.infiniband import InfinibandCollector
 from pulsetrain.agents.collectors.load import load_collector
 from pulsetrain.agents.collectors.memory import memory_collector
 from pulsetrain.agents.collectors.network import network_collector
+from pulsetrain.agents.collectors.numa import numa_collectors
 from pulsetrain.agents.collectors.own_cost import OwnCostCollector
 from pulsetrain.agents.collectors.paging import paging_collector
 from pulsetrain.agents.collectors.pressure import pressure_collectors
 from pulsetrain.agents.collectors.protocols import protocol_collectors
+from pulsetrain.agents.collectors.rapl import RaplCollector
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground, Scheduled
+from pulsetrain.agents.collectors.softnet import softnet_collector
 from pulsetrain.agents.run_stats import RunStats
 
 if TYPE_CHECKING:
     # Settings of collectors are defined beside them, so the agent's settings import this package.
+    from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
     from pulsetrain.agents.settings import AgentSettings
 
 _SLOW_MS = 1000
@@ -37,6 +46,10 @@ def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
         Scheduled(disk_collector(roots)),
         Scheduled(network_collector(roots)),
         *(Scheduled(collector) for collector in protocol_collectors(roots)),
+        Scheduled(RaplCollector(roots), importance=Importance.NORMAL),
+        Scheduled(softnet_collector(roots), _SLOW_MS, Importance.NORMAL),
+        *(Scheduled(collector, _SLOW_MS, Importance.NORMAL) for collector in numa_collectors(roots)),
+        Scheduled(ClockCollector(), _SLOW_MS, Importance.LOW),
         Scheduled(load_collector(roots), _SLOW_MS, Importance.LOW),
         Scheduled(frequency_collector(roots), _SLOW_MS, Importance.LOW),
         Scheduled(OwnCostCollector(roots, stats), _SLOW_MS, Importance.LOW),
@@ -46,7 +59,26 @@ def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
 
 def background_collectors(roots: Roots, settings: "AgentSettings") -> list[InBackground]:
     """Every collector with a thread of its own that is configured; it says itself whether its source is there."""
-    return []
+    # The attribution knows what a collector is, so it needs this package first.
+    from pulsetrain.agents.attribution.attribution import Attribution
+
+    attribution = Attribution(roots.proc, settings.attribution)
+    return [
+        InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup)),
+        InBackground(InfinibandCollector(roots)),
+        InBackground(IdleStateCollector(roots), Importance.LOW),
+        InBackground(HwmonCollector(roots), Importance.LOW),
+        *(InBackground(collector) for collector in _scrape_collectors(settings)),
+    ]
+
+
+def _scrape_collectors(settings: "AgentSettings") -> "list[ScrapeCollector]":
+    if not settings.scrape:
+        return []
+    # An HTTP client, which only agents with a target have to hold.
+    from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
+
+    return [ScrapeCollector(target) for target in settings.scrape]
 
 
 def all_collectors(roots: Roots, stats: RunStats) -> list[Collector[Any]]:

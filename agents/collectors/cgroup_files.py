@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.devices import physical_disks
-from pulsetrain.agents.collectors.fields import Field, Split
+from pulsetrain.agents.collectors.fields import Field, Split, split_flat
 from pulsetrain.agents.collectors.kernel_file import read_once
 from pulsetrain.agents.collectors.pressure import split_pressure
 from pulsetrain.agents.errors import CollectError
@@ -49,12 +49,6 @@ def physical_disk_numbers(roots: Roots) -> set[bytes]:
         with suppress(CollectError):
             numbers.add(read_once(roots.sys / "block" / disk / "dev").strip())
     return numbers
-
-
-def split_flat(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
-    """`usage_usec 24705731272`, one line a number."""
-    words = content.split()
-    return words[::2], words[1::2]
 
 
 def split_single(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:

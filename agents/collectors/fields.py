@@ -24,6 +24,12 @@ class Field:
     per: bytes | None = None
 
 
+def split_flat(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+    """`pgfault 3365622`, one line a number: the form of /proc/vmstat, and of many files of control groups."""
+    words = content.split()
+    return words[::2], words[1::2]
+
+
 class FieldReader:
     """Those of `fields` that the file has on this machine.
 

@@ -1,9 +1,7 @@
 """Page faults, swapping, reclaim, migration and NUMA, from /proc/vmstat (proc_vmstat(5))."""
 
-from collections.abc import Sequence
-
 from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.fields import Field, FieldReader, split_flat
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
@@ -14,13 +12,7 @@ _ZONES = (b"_dma", b"_dma32", b"_normal", b"_high", b"_movable", b"_device")
 
 def paging_collector(roots: Roots) -> FileCollector:
     """The collector of /proc/vmstat."""
-    return FileCollector("paging", KernelFile(roots.proc / "vmstat"), FieldReader(split_vmstat, _fields()))
-
-
-def split_vmstat(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
-    """`pgfault 3365622`, one line a counter."""
-    words = content.split()
-    return words[::2], words[1::2]
+    return FileCollector("paging", KernelFile(roots.proc / "vmstat"), FieldReader(split_flat, _fields()))
 
 
 def _fields() -> list[Field]:

@@ -8,8 +8,9 @@ from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
 
-# Of the whole machine the CPU can't be short for all tasks at once: its "full" line is always 0.
-_STALLS = {"cpu": ("some",), "memory": ("some", "full"), "io": ("some", "full")}
+# Of the whole machine the CPU can't be short for all tasks at once: its "full" line is always 0. Interrupts, which some
+# kernels account for, stop all tasks of their CPU.
+_STALLS = {"cpu": ("some",), "memory": ("some", "full"), "io": ("some", "full"), "irq": ("full",)}
 _PERCENT = 0.01
 _MICROSECOND = 1e-6
 

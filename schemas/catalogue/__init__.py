@@ -8,6 +8,7 @@ from pulsetrain.schemas.catalogue.gpu import GPU_METRICS
 from pulsetrain.schemas.catalogue.host import AGENT_METRICS, HOST_METRICS
 from pulsetrain.schemas.catalogue.inference import INFERENCE_METRICS
 from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, Metric, MetricKind, metric_id, metric_name
+from pulsetrain.schemas.catalogue.power import POWER_METRICS
 from pulsetrain.schemas.catalogue.scraped import SCRAPE_METRICS, SCRAPED_METRICS
 from pulsetrain.schemas.catalogue.training import TRAINING_METRICS
 
@@ -27,6 +28,7 @@ __all__ = [
 METRICS = (
     *HOST_METRICS,
     *COUNTER_METRICS,
+    *POWER_METRICS,
     *GPU_METRICS,
     *CONTAINER_METRICS,
     *FABRIC_METRICS,

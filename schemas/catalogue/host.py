@@ -169,6 +169,13 @@ _NETWORK = (
     counter("system.network.io", "By", "Bytes by network.io.direction; of all interfaces, or one."),
     counter("system.network.packet.count", "{packet}", "Packets by network.io.direction."),
     counter("system.network.packet.dropped", "{packet}", "Packets dropped, by network.io.direction."),
+    counter(
+        "system.linux.network.softnet.events",
+        "{event}",
+        "Packets from network cards by linux.softnet.event: processed, dropped because a CPU's backlog was full; and "
+        "rounds that left packets over (squeezed).",
+        wraps_at=_UNSIGNED_INT,
+    ),
     counter("system.network.errors", "{error}", "Errors by network.io.direction."),
     gauge(
         "system.network.connection.count",

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsetrain.agents.collectors.fields import Field, FieldReader
+from pulsetrain.agents.collectors.fields import Field, FieldReader, split_flat
 from pulsetrain.agents.collectors.numbers import to_floats
-from pulsetrain.agents.collectors.paging import split_vmstat
 
 FIELDS = (
     Field("a", (b"alpha",), 2.0),
@@ -21,7 +20,7 @@ CONTENT = b"alpha 8\nbeta 1\nx_dma 2\nx_normal 3\n"
 
 
 def reader() -> FieldReader:
-    fields = FieldReader(split_vmstat, FIELDS)
+    fields = FieldReader(split_flat, FIELDS)
     assert fields.layout(CONTENT) == ("a", "sum", "rest", "share")
     return fields
 

@@ -1,0 +1,109 @@
+"""InfiniBand and RoCE ports (Documentation/ABI/stable/sysfs-class-infiniband of Linux).
+
+A driver asks its card for some of these counters, which takes a while, and may hang with the card.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
+from pulsetrain.agents.collectors.infiniband_counters import BANDWIDTH, COUNTERS, UP, PortCounter
+from pulsetrain.agents.collectors.kernel_file import read_once
+from pulsetrain.agents.errors import CollectError
+from pulsetrain.schemas.catalogue.fabric import FABRIC_METRICS
+
+_MAX_PORTS = 32
+_RESCAN_NS = 30_000_000_000
+_RATE = re.compile(rb"([0-9.]+) Gb/sec")
+_BYTES_PER_GIGABIT = 1e9 / 8
+_ACTIVE = b"4:"
+"""The number of the state in which a port carries data: `4: ACTIVE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortFile:
+    """A file of a port: what it says is `metric`, and its part of `total`."""
+
+    path: Path
+    metric: str
+    total: str
+    parse: Callable[[bytes], float]
+
+
+class InfinibandCollector:
+    """Every port, and all together: sums, and the share of ports that are up."""
+
+    name = "infiniband"
+    interval_ms = 1000
+    deadline_seconds = 2.0
+    metric_names = (*(metric.name for metric in FABRIC_METRICS), "hw.errors")
+
+    def __init__(self, roots: Roots) -> None:
+        self._folder = roots.sys / "class/infiniband"
+        self.source = str(self._folder / "*/ports/*")
+        self._files: list[PortFile] = []
+        self._scanned_ns: int | None = None
+
+    def is_supported(self) -> Support:
+        """Whether there is a port."""
+        if not find_port_files(self._folder):
+            return Support(False, f"there is no {self.source}: no InfiniBand or RoCE adapter with its driver")
+        return Support(True)
+
+    def collect(self, time_ns: int) -> Collected:
+        """What the ports say; a counter that a port doesn't have is absent, one that can't be read is missing."""
+        if self._scanned_ns is None or not 0 <= time_ns - self._scanned_ns < _RESCAN_NS:
+            self._files, self._scanned_ns = find_port_files(self._folder), time_ns
+        values: dict[str, float] = {}
+        missing: dict[str, str] = {}
+        parts: dict[str, list[float]] = {}
+        for file in self._files:
+            try:
+                values[file.metric] = file.parse(read_once(file.path))
+            except (CollectError, ValueError) as error:
+                values[file.metric] = math.nan
+                missing[file.metric] = str(error)
+            parts.setdefault(file.total, []).append(values[file.metric])
+        if len(missing) == len(values):
+            raise CollectError(next(iter(missing.values()), f"there is no port left in {self.source}"))
+        up = UP.metric(None)
+        totals = {total: sum(numbers) / (len(numbers) if total == up else 1) for total, numbers in parts.items()}
+        values |= totals
+        return Collected([Observation(HOST, time_ns, tuple(values), list(values.values()), missing)])
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+def find_port_files(folder: Path) -> list[PortFile]:
+    """The files of all ports that are known here, port by port."""
+    ports = sorted(folder.glob("*/ports/[0-9]*"))[:_MAX_PORTS]
+    return [file for port in ports for file in _files_of(port)]
+
+
+def _files_of(port: Path) -> list[PortFile]:
+    def file(name: str, counter: PortCounter, parse: Callable[[bytes], float]) -> PortFile:
+        return PortFile(port / name, counter.metric(f"{port.parents[1].name}:{port.name}"), counter.metric(None), parse)
+
+    files = [file("state", UP, _is_active), file("rate", BANDWIDTH, _bytes_per_second)]
+    files += [file(name, counter, _scaled(counter.scale)) for name, counter in COUNTERS.items()]
+    return [found for found in files if found.path.exists()]
+
+
+def _scaled(scale: float) -> Callable[[bytes], float]:
+    return lambda content: int(content) * scale
+
+
+def _is_active(content: bytes) -> float:
+    return 1.0 if content.startswith(_ACTIVE) else 0.0
+
+
+def _bytes_per_second(content: bytes) -> float:
+    """`200 Gb/sec (4X HDR)`."""
+    rate = _RATE.match(content)
+    if rate is None:
+        raise ValueError(f"no rate in {content[:80]!r}")
+    return float(rate[1]) * _BYTES_PER_GIGABIT

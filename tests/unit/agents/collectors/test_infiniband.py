@@ -1,0 +1,129 @@
+"""Ports of InfiniBand adapters; files in the form of Documentation/ABI/stable/sysfs-class-infiniband."""
+
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.infiniband import InfinibandCollector
+from pulsetrain.agents.collectors.infiniband_counters import COUNTERS
+from pulsetrain.agents.errors import CollectError
+from pulsetrain.schemas import catalogue
+
+SECOND = 1_000_000_000
+
+
+def port(tmp_path: Path, device: str, **files: str) -> Path:
+    folder = tmp_path / f"class/infiniband/{device}/ports/1"
+    (folder / "counters").mkdir(parents=True)
+    (folder / "hw_counters").mkdir()
+    for name, text in files.items():
+        (folder / name.replace("__", "/")).write_text(f"{text}\n")
+    return folder
+
+
+def two_ports(tmp_path: Path) -> tuple[Path, Path]:
+    first = port(
+        tmp_path,
+        "mlx5_0",
+        state="4: ACTIVE",
+        rate="400 Gb/sec (4X NDR)",
+        counters__port_rcv_data="1000",
+        counters__port_xmit_data="2000",
+        counters__port_xmit_wait="77",
+        counters__symbol_error="3",
+        counters__link_downed="1",
+        hw_counters__out_of_sequence="5",
+        hw_counters__np_cnp_sent="6",
+    )
+    second = port(
+        tmp_path,
+        "mlx5_1",
+        state="1: DOWN",
+        rate="2.5 Gb/sec (1X SDR)",
+        counters__port_rcv_data="10",
+        counters__port_xmit_data="20",
+    )
+    return first, second
+
+
+def values(collector: InfinibandCollector, time_ns: int = 0) -> dict[str, float]:
+    (observation,) = collector.collect(time_ns).observations
+    assert observation.entity == "host"
+    return dict(zip(observation.metrics, observation.values, strict=True))
+
+
+def test_ports_are_in_bytes_and_have_their_sums(tmp_path: Path) -> None:
+    two_ports(tmp_path)
+    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
+    assert collector.is_supported().supported
+    found = values(collector)
+    # Data is counted in units of four bytes; 400 Gb/s are 50 GB/s.
+    assert found["hw.network.io{hw.id=mlx5_0:1,hw.type=network,network.io.direction=receive}"] == 4000
+    assert found["hw.network.io{hw.type=network,network.io.direction=receive}"] == 4040
+    assert found["hw.network.io{hw.type=network,network.io.direction=transmit}"] == 8080
+    assert found["hw.network.up{hw.id=mlx5_0:1,hw.type=network}"] == 1
+    assert found["hw.network.up{hw.id=mlx5_1:1,hw.type=network}"] == 0
+    assert found["hw.network.up{hw.type=network}"] == 0.5
+    assert found["hw.network.bandwidth.limit{hw.id=mlx5_0:1,hw.type=network}"] == 50e9
+    assert found["hw.network.bandwidth.limit{hw.type=network}"] == 50e9 + 0.3125e9
+    assert found["hw.network.transmit_wait{hw.type=network}"] == 77
+    assert found["hw.errors{error.type=symbol,hw.id=mlx5_0:1,hw.type=network}"] == 3
+    assert found["hw.network.link.events{hw.network.link.event=downed,hw.type=network}"] == 1
+    assert found["hw.network.transport.events{hw.network.transport.event=out_of_sequence,hw.type=network}"] == 5
+    assert found["hw.network.congestion.events{hw.network.congestion.event=notification_sent,hw.type=network}"] == 6
+    assert not [metric for metric in found if "symbol" in metric and "mlx5_1" in metric]
+    for metric, value in found.items():
+        entry = catalogue.find(metric)
+        assert entry is not None, metric
+        assert entry.valid_min <= value <= entry.valid_max
+
+
+def test_every_counter_is_in_the_catalogue_and_no_two_are_the_same() -> None:
+    metrics = [counter.metric("mlx5_0:1") for counter in COUNTERS.values()]
+    assert len(set(metrics)) == len(metrics)
+    names = {counter.name for counter in COUNTERS.values()} | {"hw.network.up", "hw.network.bandwidth.limit"}
+    assert names == set(InfinibandCollector.metric_names)
+    for name in names:
+        assert catalogue.find(name) is not None, name
+
+
+def test_a_counter_that_cannot_be_read_is_missing_and_so_is_its_sum(tmp_path: Path) -> None:
+    first, _ = two_ports(tmp_path)
+    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
+    values(collector)
+    (first / "counters/port_rcv_data").write_text("N/A (no PMA)\n")
+    (first / "rate").write_text("unknown\n")
+    (observation,) = collector.collect(SECOND).observations
+    found = dict(zip(observation.metrics, observation.values, strict=True))
+    own = "hw.network.io{hw.id=mlx5_0:1,hw.type=network,network.io.direction=receive}"
+    assert math.isnan(found[own])
+    assert math.isnan(found["hw.network.io{hw.type=network,network.io.direction=receive}"])
+    assert math.isnan(found["hw.network.bandwidth.limit{hw.id=mlx5_0:1,hw.type=network}"])
+    assert "no PMA" in observation.missing[own]
+    assert found["hw.network.io{hw.type=network,network.io.direction=transmit}"] == 8080
+
+
+def test_a_port_that_comes_later_is_seen_within_half_a_minute(tmp_path: Path) -> None:
+    two_ports(tmp_path)
+    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
+    values(collector)
+    port(tmp_path, "mlx5_2", state="4: ACTIVE")
+    assert "hw.network.up{hw.id=mlx5_2:1,hw.type=network}" not in values(collector, SECOND)
+    assert values(collector, 30 * SECOND)["hw.network.up{hw.id=mlx5_2:1,hw.type=network}"] == 1
+
+
+def test_without_adapters_the_collector_is_not_supported_and_when_all_go_it_fails(tmp_path: Path) -> None:
+    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
+    assert "no InfiniBand" in collector.is_supported().reason
+    two_ports(tmp_path)
+    assert collector.is_supported().supported
+    values(collector)
+    shutil.rmtree(tmp_path / "class")
+    with pytest.raises(CollectError, match="No such file"):
+        collector.collect(SECOND)
+    with pytest.raises(CollectError, match="no port left"):
+        collector.collect(60 * SECOND)
+    collector.close()
