@@ -1,0 +1,1 @@
+"""Performance counters of the processor, through one long-lived `perf stat`."""

@@ -1,0 +1,141 @@
+"""The `perf stat` process."""
+
+import os
+import select
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+from pulsetrain.agents.collectors.perf.intervals import LineReader
+from pulsetrain.agents.collectors.perf.trial import Answer
+
+_PART_BYTES = 65536
+_MAX_PARTS = 16
+"""What is read at one call; a pipe holds one part."""
+_MAX_ERROR_CHARACTERS = 400
+_END_SECONDS = 1.0
+
+
+def perf_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what would change perf's output: the locale, and the configuration of a user."""
+    kept = {
+        key: value for key, value in environment.items() if not key.startswith(("LC_", "LANG", "PERF_", "DEBUGINFOD_"))
+    }
+    return kept | {"LC_ALL": "C", "PERF_CONFIG": os.devnull}
+
+
+class PerfChild:
+    """One running `perf stat`.
+
+    When this process ends, however it ends, the pipe closes, and perf ends by SIGPIPE at its next row: within an
+    interval. (PR_SET_PDEATHSIG would already fire when the thread that started it ends.)
+
+    Args:
+        command: the program and its arguments; no shell sees them.
+        environment: all of its environment.
+
+    Raises:
+        OSError: it can't be started.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            bufsize=0,
+            process_group=0,
+        )
+        self._reader = LineReader()
+        self._errors = b""
+        if self._process.stdout is None or self._process.stderr is None:
+            raise OSError("no pipes to perf")
+        self._output, self._error_output = self._process.stdout, self._process.stderr
+        for stream in (self._output, self._error_output):
+            os.set_blocking(stream.fileno(), False)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def too_long_lines(self) -> int:
+        """Lines that were thrown away for their length."""
+        return self._reader.too_long
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it prints something or ends, for so many seconds at most."""
+        try:
+            select.select([self._output], [], [], seconds)
+        except ValueError:
+            # It was closed from another thread.
+            return
+
+    def lines(self) -> list[bytes]:
+        """What it has printed since the last call; never waits."""
+        self._errors = (self._errors + _read(self._error_output))[-_PART_BYTES:]
+        return self._reader.lines(_read(self._output))
+
+    def exit_code(self) -> int | None:
+        """How it ended, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    def error_text(self) -> str:
+        """What it complained of last, on one line."""
+        return _one_line(self._errors)
+
+    def end(self) -> None:
+        """End it and wait for its end, at most two seconds."""
+        for end in (self._process.terminate, self._process.kill):
+            end()
+            try:
+                self._process.wait(_END_SECONDS)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+    def close(self) -> None:
+        """End it and close the pipes."""
+        self.end()
+        self._output.close()
+        self._error_output.close()
+
+
+def run_once(command: Sequence[str], seconds: float, environment: Mapping[str, str]) -> Answer | None:
+    """Run a command to its end; None if it would take longer than so many seconds.
+
+    Raises:
+        OSError: it can't be started.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            env=dict(environment),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return Answer(done.returncode, done.stdout, _one_line(done.stderr))
+
+
+def _one_line(text: bytes) -> str:
+    return " ".join(text.decode("utf-8", "replace").split())[:_MAX_ERROR_CHARACTERS]
+
+
+def _read(stream: IO[bytes]) -> bytes:
+    parts = []
+    for _ in range(_MAX_PARTS):
+        try:
+            part = os.read(stream.fileno(), _PART_BYTES)
+        except BlockingIOError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    return b"".join(parts)

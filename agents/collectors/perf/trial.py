@@ -1,0 +1,115 @@
+"""What perf can count here, found by letting it try."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pulsetrain.agents.collectors.perf.command import PerfCommand
+from pulsetrain.agents.collectors.perf.events import EventSet
+from pulsetrain.agents.collectors.perf.rows import NOT_SUPPORTED
+
+_INTERVAL_MS = 100
+_NO_JSON = "unknown switch `j'"
+_NO_PERMISSION = ("perf_event_paranoid", "permission", "operation not permitted", "access to performance monitoring")
+_PERMISSION_ADVICE = (
+    "perf may not count all CPUs: set kernel.perf_event_paranoid to 0 or less, or give the agent CAP_PERFMON (in a "
+    "container its seccomp profile must allow perf_event_open too)"
+)
+_NO_HARDWARE = "no hardware counters here, as in most virtual machines"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a run of perf ended: its exit code, what it printed, and what it complained of."""
+
+    exit_code: int
+    output: bytes
+    errors: str
+
+
+Run = Callable[[Sequence[str], float], Answer | None]
+"""Runs a command for at most so many seconds; None if it was not done by then. Raises OSError if it can't start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The command that works, or None; what to say of it; and why metrics are missing, by metric id."""
+
+    command: PerfCommand | None
+    reason: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def try_perf(commands: Sequence[PerfCommand], run: Run, seconds_left: Callable[[], float]) -> Trial:
+    """Let perf count for a tenth of a second.
+
+    One that refuses the events of a command is tried with the next. Events that it says are not supported are left out
+    for good. One that doesn't answer in time is taken to work: that a machine is busy is no reason to do without.
+
+    Args:
+        commands: what to try, the best first.
+        run: runs a command.
+        seconds_left: how much time there is.
+    """
+    refusal = ""
+    for command in commands:
+        try:
+            tried, answer = _answer(command, run, seconds_left)
+        except OSError as error:
+            return Trial(None, f"{command.program} can't be run: {error.strerror}")
+        if answer is not None and answer.exit_code != 0:
+            if any(words in answer.errors.lower() for words in _NO_PERMISSION):
+                return Trial(None, _PERMISSION_ADVICE)
+            refusal = refusal or f"perf ended with code {answer.exit_code}: {answer.errors or 'it said nothing'}"
+            continue
+        unsupported = _unsupported(tried, answer.output if answer else b"")
+        return _settled(commands[0].events, tried, unsupported, refusal)
+    return Trial(None, refusal)
+
+
+def _answer(command: PerfCommand, run: Run, seconds_left: Callable[[], float]) -> tuple[PerfCommand, Answer | None]:
+    """What perf says to a command; and the command, without JSON where perf has none."""
+    answer = run(_once(command), seconds_left())
+    if answer is not None and _NO_JSON in answer.errors:
+        command = replace(command, json=False)
+        answer = run(_once(command), seconds_left())
+    return command, answer
+
+
+def _once(command: PerfCommand) -> list[str]:
+    return [*command.arguments(_INTERVAL_MS), "--interval-count", "1"]
+
+
+def _unsupported(command: PerfCommand, output: bytes) -> set[str]:
+    """Events that are not supported on any CPU."""
+    supported: dict[str, bool] = {}
+    for line in output.splitlines():
+        try:
+            row = command.parser(line)
+        except ValueError:
+            continue
+        if row is not None:
+            supported[row.event] = supported.get(row.event, False) or row.missing != NOT_SUPPORTED
+    return {event for event, is_supported in supported.items() if not is_supported}
+
+
+def _settled(wanted: EventSet, command: PerfCommand, unsupported: set[str], refusal: str) -> Trial:
+    hardware = {event.name for event in command.events.events if event.hardware}
+    reason = _NO_HARDWARE if hardware and hardware <= unsupported else ""
+    events = command.events.without(unsupported)
+    if not events.events:
+        return Trial(None, reason or NOT_SUPPORTED)
+    reasons = dict.fromkeys(unsupported, reason or NOT_SUPPORTED)
+    kept = replace(command, events=events, per_socket=command.per_socket and events.per_socket)
+    return Trial(kept, reason or refusal, _missing(wanted, events, reasons, refusal))
+
+
+def _missing(wanted: EventSet, had: EventSet, reasons: Mapping[str, str], refusal: str) -> dict[str, str]:
+    here = set(had.metrics())
+    missing: dict[str, str] = {}
+    for event in wanted.events:
+        if event.metric and event.id_with() not in here:
+            missing.setdefault(event.id_with(), reasons.get(event.name) or refusal)
+    for ratio in wanted.ratios:
+        if ratio.metric not in here:
+            missing[ratio.metric] = reasons.get(ratio.numerator) or reasons.get(ratio.denominator) or refusal
+    return missing

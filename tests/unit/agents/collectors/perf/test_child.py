@@ -1,0 +1,213 @@
+"""Real processes: a stand-in that prints recorded rows, and perf itself where it is installed."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pulsetrain.agents.collectors.base import Observation, Roots
+from pulsetrain.agents.collectors.perf.child import PerfChild, perf_environment, run_once
+from pulsetrain.agents.collectors.perf.collector import PerfCollector
+from pulsetrain.agents.collectors.perf.processes import find_program, own_processes
+from pulsetrain.agents.collectors.perf.settings import PerfSettings
+
+LIMIT_SECONDS = 60.0
+"""Generous: it is only reached by what is broken."""
+
+RECORDED = Path("tests/data/perf/perf-6.1-virtual-machine.json").resolve()
+MIGRATIONS = "system.linux.cpu_migration.rate"
+PERF = find_program("perf", os.environ["PATH"])
+needs_perf = pytest.mark.skipif(PERF is None, reason="perf is not installed here (Debian: linux-perf)")
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    """Wait for a condition; fails with what was waited for."""
+    end = time.monotonic() + LIMIT_SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"waited {LIMIT_SECONDS:.0f} s for {what}"
+        select.select([], [], [], 0.02)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def script(path: Path, text: str) -> str:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def all_lines(child: PerfChild, count: int) -> list[bytes]:
+    found: list[bytes] = []
+
+    def has_come() -> bool:
+        found.extend(child.lines())
+        return len(found) >= count
+
+    until(f"{count} lines", has_come)
+    return found
+
+
+def test_what_a_child_prints_is_read_without_waiting(tmp_path: Path) -> None:
+    child = PerfChild([script(tmp_path / "perf", f"cat {RECORDED}; exec sleep 600")], perf_environment(os.environ))
+    try:
+        assert all_lines(child, 27) == RECORDED.read_bytes().splitlines()
+        assert child.lines() == []
+        assert child.exit_code() is None
+    finally:
+        child.close()
+    assert not is_running(child.pid)
+
+
+def test_a_child_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
+    text = "trap '' TERM; echo ready; while :; do sleep 600 & wait; done"
+    child = PerfChild([script(tmp_path / "perf", text)], perf_environment(os.environ))
+    all_lines(child, 1)
+    child.close()
+    assert child.exit_code() == -signal.SIGKILL
+
+
+def test_how_a_child_ended_and_what_it_complained_of_is_known(tmp_path: Path) -> None:
+    text = "echo 'event syntax error' >&2; echo \"near 'x'\" >&2; exit 129"
+    child = PerfChild([script(tmp_path / "perf", text)], perf_environment(os.environ))
+    until("its end", lambda: child.exit_code() is not None)
+    child.lines()
+    assert (child.exit_code(), child.error_text()) == (129, "event syntax error near 'x'")
+    child.close()
+
+
+def test_endless_complaints_neither_stop_a_child_nor_pile_up(tmp_path: Path) -> None:
+    text = "yes complaint | head -c 1000000 >&2; echo done; exec sleep 600"
+    child = PerfChild([script(tmp_path / "perf", text)], perf_environment(os.environ))
+    try:
+        assert all_lines(child, 1) == [b"done"]
+        assert len(child.error_text()) <= 400
+    finally:
+        child.close()
+
+
+def test_a_wait_ends_when_the_child_is_ended_from_another_thread(tmp_path: Path) -> None:
+    child = PerfChild([script(tmp_path / "perf", "exec sleep 600")], perf_environment(os.environ))
+    waiting = threading.Thread(target=child.wait, args=(LIMIT_SECONDS,))
+    waiting.start()
+    child.end()
+    waiting.join(LIMIT_SECONDS / 2)
+    assert not waiting.is_alive()
+    child.close()
+    child.wait(LIMIT_SECONDS)
+
+
+def test_the_locale_and_a_users_settings_never_reach_perf(tmp_path: Path) -> None:
+    environment = perf_environment(
+        {
+            "PATH": "/usr/bin:/bin",
+            "LANG": "fr_FR.UTF-8",
+            "LC_NUMERIC": "fr_FR.UTF-8",
+            "PERF_PAGER": "less",
+            "HOME": "/x",
+        }
+    )
+    child = PerfChild([script(tmp_path / "perf", "env; exec sleep 600")], environment)
+    found = {line.partition(b"=")[0]: line.partition(b"=")[2] for line in all_lines(child, 4)}
+    child.close()
+    assert found[b"LC_ALL"] == b"C"
+    assert found[b"PERF_CONFIG"] == b"/dev/null"
+    assert not {b"LANG", b"LC_NUMERIC", b"PERF_PAGER"} & set(found)
+
+
+def test_a_trial_that_takes_too_long_has_no_answer(tmp_path: Path) -> None:
+    slow = script(tmp_path / "perf", "exec sleep 600")
+    assert run_once([slow], 0.2, perf_environment(os.environ)) is None
+
+
+def test_a_program_is_found_only_if_it_may_be_executed(tmp_path: Path) -> None:
+    (tmp_path / "perf").write_text("")
+    assert find_program("perf", str(tmp_path)) is None
+    (tmp_path / "perf").chmod(0o755)
+    assert find_program("perf", f"relative:{tmp_path / 'absent'}:{tmp_path}") == str(tmp_path / "perf")
+
+
+def collector(search_path: str, roots: Roots) -> PerfCollector:
+    processes = own_processes({**os.environ, "PATH": search_path})
+    return PerfCollector(PerfSettings(), roots, processes, logical_cores=2)
+
+
+def observations(perf: PerfCollector, count: int) -> list[Observation]:
+    found: list[Observation] = []
+
+    def has_come() -> bool:
+        found.extend(perf.collect(time.time_ns()).observations)
+        return len(found) >= count
+
+    until(f"{count} observations", has_come)
+    return found
+
+
+def test_the_collector_runs_on_a_program_that_prints_what_perf_printed(tmp_path: Path) -> None:
+    script(tmp_path / "perf", f'cat {RECORDED}; case "$*" in *interval-count*) ;; *) exec sleep 600;; esac')
+    perf = collector(f"{tmp_path}:{os.environ['PATH']}", Roots(tmp_path, tmp_path))
+    try:
+        support = perf.is_supported()
+        assert support.supported
+        assert support.reason == "no hardware counters here, as in most virtual machines"
+        (observation,) = observations(perf, 1)
+        rate = observation.values[observation.metrics.index(MIGRATIONS)]
+        recorded = [line for line in RECORDED.read_bytes().splitlines() if b"cpu-migrations" in line]
+        counts = [float(line.split(b'"counter-value" : "')[1].split(b'"')[0]) for line in recorded]
+        end_seconds = float(recorded[-1].split(b'"interval" : ')[1].split(b",")[0])
+        assert rate == pytest.approx(sum(counts) / end_seconds)
+    finally:
+        perf.close()
+
+
+@needs_perf
+def test_perf_itself_counts_interval_after_interval_and_ends_with_its_collector() -> None:
+    perf = collector(os.environ["PATH"], Roots())
+    begin_ns = time.time_ns()
+    try:
+        support = perf.is_supported()
+        if not support.supported and "perf_event_paranoid" in support.reason:
+            pytest.skip(f"perf may not count here: {support.reason}")
+        assert support.supported, support.reason
+        found = observations(perf, 4)
+    finally:
+        perf.close()
+    times = [observation.time_ns for observation in found]
+    assert begin_ns < times[0]
+    assert times[-1] <= time.time_ns()
+    assert times == sorted(set(times))
+    for observation in found:
+        assert observation.values[observation.metrics.index(MIGRATIONS)] >= 0.0
+
+
+AGENT = """
+import os, sys, time
+from pulsetrain.agents.collectors.perf.child import PerfChild, perf_environment
+child = PerfChild(sys.argv[1:], perf_environment(os.environ))
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@needs_perf
+def test_perf_ends_when_its_parent_is_killed() -> None:
+    command = [str(PERF), "stat", "-a", "-j", "-I", "100", "--log-fd", "1", "-e", "cpu-migrations"]
+    with subprocess.Popen([sys.executable, "-c", AGENT, *command], stdout=subprocess.PIPE, text=True) as agent:
+        assert agent.stdout is not None
+        pid = int(agent.stdout.readline())
+        if not is_running(pid):
+            pytest.skip("perf may not count here")
+        agent.kill()
+    until("the end of perf", lambda: not is_running(pid))
