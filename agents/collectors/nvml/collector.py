@@ -1,0 +1,246 @@
+"""The GPU collectors: what moves fast, with the events, and what moves slowly. They share one driver."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from pulsetrain.agents.collectors.base import Collected, Notice, Observation, Support
+from pulsetrain.agents.collectors.nvml.driver import Driver, Session
+from pulsetrain.agents.collectors.nvml.fleet import Fleet, RoundOfAnswers
+from pulsetrain.agents.collectors.nvml.gpu_reader import FAST_METRICS, SLOW_METRICS, PartsOf, fast_parts
+from pulsetrain.agents.collectors.nvml.identity import Gpu
+from pulsetrain.agents.collectors.nvml.inventory import Inventory
+from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog
+from pulsetrain.agents.collectors.nvml.library import UNINITIALIZED
+from pulsetrain.agents.collectors.nvml.support import LIBRARY, find_support
+from pulsetrain.agents.collectors.nvml.xid_events import XidEvents
+from pulsetrain.agents.collectors.nvml.xids import XID_METRICS, Xids
+from pulsetrain.agents.errors import CollectError
+from pulsetrain.schemas.catalogue import metric_name
+
+_WAIT_SHARE = 0.5
+"""Of the interval, how long a round waits for GPUs; the rest is for whoever else needs the processor."""
+
+_LONGEST_WAIT_SECONDS = 5.0
+_FAILED_ROUNDS = 3
+"""So many rounds in which no GPU has a value, and the library is initialised anew."""
+
+_FIRST_RESTART_SECONDS, _LAST_RESTART_SECONDS = 30.0, 600.0
+"""A GPU that was reset is shown to a new session only; while one is lost, one is begun now and then."""
+
+_GPU_LOST = "gpu_is_lost"
+_NOT_SHOWN = "not_shown_by_driver"
+
+
+class NvmlCollector:
+    """What moves within seconds: use, memory, power, temperature, clocks, performance counters; and what happens: GPUs
+    lost and returned, Xids.
+
+    Args:
+        driver: the library.
+        interval_ms: distance of two readings.
+        owners: by entity, labels of whom it works for.
+        kernel_log: where the kernel tells of Xids.
+        find_support: whether there is anything to ask.
+        monotonic: seconds that only grow.
+    """
+
+    name = "nvml"
+
+    def __init__(
+        self,
+        driver: Driver,
+        interval_ms: int,
+        owners: dict[str, Mapping[str, str]],
+        kernel_log: KernelLog,
+        find_support: Callable[[], Support] = find_support,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.source = f"{LIBRARY}, {kernel_log.path}"
+        self.interval_ms = interval_ms
+        self.deadline_seconds = _deadline(interval_ms)
+        self.metric_names = _names((*FAST_METRICS, *XID_METRICS))
+        self._driver = driver
+        self._wait_seconds = _wait(interval_ms)
+        self._fleet = Fleet("nvml-gpu", driver, fast_parts, FAST_METRICS, owners, monotonic)
+        self._inventory = Inventory()
+        self._kernel_log = kernel_log
+        self._events = XidEvents(driver)
+        self._xids = Xids(monotonic)
+        self._find_support = find_support
+        self._monotonic = monotonic
+        self._last_session: dict[str, int] = {}
+        self._failed_rounds = 0
+        self._restart_at = float("inf")
+        self._restart_seconds = _FIRST_RESTART_SECONDS
+
+    def is_supported(self) -> Support:
+        """Whether there is a driver, and which package calls it; also what can't be read of the kernel's log."""
+        support = self._find_support()
+        log = self._kernel_log.is_supported()
+        if not support.supported or log.supported:
+            return support
+        return Support(True, f"{support.reason}; Xids from NVML only ({log.reason})")
+
+    def collect(self, time_ns: int) -> Collected:
+        """One observation for each GPU and MIG device, and what has happened since the last call.
+
+        Raises:
+            CollectError: the library can't be used.
+        """
+        try:
+            session = self._driver.refreshed(self._wait_seconds)
+        except CollectError:
+            self._failed_rounds = 0
+            notices = self._take_xids()
+            if notices:
+                return Collected(notices=notices)
+            raise
+        self._events.start()
+        notices = self._inventory.saw(session.gpus, session.unreadable)
+        answers = self._fleet.ask(session, self._present(session), self._wait_seconds)
+        notices += self._lost_and_returned(answers)
+        notices += self._take_xids()
+        self._plan_restart(answers)
+        return Collected(self._observations(answers, time_ns), notices)
+
+    def close(self) -> None:
+        """End the threads and shut the library down, unless a call hangs in it."""
+        self._events.close()
+        self._fleet.close()
+        self._kernel_log.close()
+        self._driver.close()
+
+    def _present(self, session: Session) -> list[Gpu]:
+        shown = {gpu.uuid: gpu for gpu in session.gpus}
+        self._last_session.update(dict.fromkeys(shown, session.number))
+        for uuid, gpu in self._inventory.known.items():
+            if uuid not in self._inventory.lost and self._last_session[uuid] == session.number:
+                shown.setdefault(uuid, gpu)
+        return list(shown.values())
+
+    def _lost_and_returned(self, answers: RoundOfAnswers) -> list[Notice]:
+        notices = [self._inventory.lose(uuid, "the driver says so") for uuid in answers.lost]
+        for uuid, readings in answers.readings.items():
+            if readings[0].reading.has_values:
+                notices.append(self._inventory.answered(uuid))
+        if answers.lost:
+            self._driver.look_again()
+        return [notice for notice in notices if notice is not None]
+
+    def _take_xids(self) -> list[Notice]:
+        gpus = self._inventory.known
+        for uuid, code in self._events.take():
+            self._xids.from_nvml(uuid, code)
+        past, new = self._kernel_log.read()
+        for xid in past:
+            self._xids.was_there(xid, gpus)
+        for xid in new:
+            self._xids.in_kernel_log(xid, gpus)
+        return self._xids.take(gpus)
+
+    def _observations(self, answers: RoundOfAnswers, time_ns: int) -> list[Observation]:
+        found: list[Observation] = []
+        for uuid, gpu in self._inventory.known.items():
+            readings = answers.readings.get(uuid)
+            if readings is not None and uuid not in self._inventory.lost:
+                self._xids.read_into(readings[0].reading, uuid)
+                found += self._fleet.observations(uuid, readings, time_ns)
+            else:
+                found += self._fleet.missing(gpu, answers.silent.get(uuid, _GPU_LOST), time_ns)
+        return found
+
+    def _plan_restart(self, answers: RoundOfAnswers) -> None:
+        main = [readings[0].reading for readings in answers.readings.values()]
+        if any(UNINITIALIZED in reading.failures for reading in main):
+            self._restart("it is not initialised any more")
+            return
+        failed = bool(main) and not any(reading.has_values for reading in main)
+        self._failed_rounds = self._failed_rounds + 1 if failed else 0
+        if self._failed_rounds >= _FAILED_ROUNDS:
+            self._restart("no GPU answered with a value")
+        elif not self._inventory.lost:
+            self._restart_at, self._restart_seconds = float("inf"), _FIRST_RESTART_SECONDS
+        elif self._monotonic() >= self._restart_at:
+            self._restart("a GPU is lost")
+            self._restart_at = self._monotonic() + self._restart_seconds
+            self._restart_seconds = min(2 * self._restart_seconds, _LAST_RESTART_SECONDS)
+        elif self._restart_at == float("inf"):
+            self._restart_at = self._monotonic() + self._restart_seconds
+
+    def _restart(self, because: str) -> None:
+        self._failed_rounds = 0
+        self._driver.restart(because)
+
+
+class NvmlHealthCollector:
+    """What moves slowly or takes its time: error counts, limits, links, and the processes with whom they work for.
+
+    Args:
+        driver: the library.
+        interval_ms: distance of two readings.
+        parts_of: what a GPU is asked.
+        owners: by entity, labels of whom it works for; they are found out here.
+        find_support: whether there is anything to ask.
+        monotonic: seconds that only grow.
+    """
+
+    name = "nvml_health"
+
+    def __init__(
+        self,
+        driver: Driver,
+        interval_ms: int,
+        parts_of: PartsOf,
+        owners: dict[str, Mapping[str, str]],
+        find_support: Callable[[], Support] = find_support,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.source = LIBRARY
+        self.interval_ms = interval_ms
+        self.deadline_seconds = _deadline(interval_ms)
+        self.metric_names = _names(SLOW_METRICS)
+        self._driver = driver
+        self._wait_seconds = _wait(interval_ms)
+        self._fleet = Fleet("nvml-health", driver, parts_of, SLOW_METRICS, owners, monotonic)
+        self._known: dict[str, Gpu] = {}
+        self._find_support = find_support
+
+    def is_supported(self) -> Support:
+        """Whether there is a driver, and which package calls it."""
+        return self._find_support()
+
+    def collect(self, time_ns: int) -> Collected:
+        """One observation for each GPU and MIG device.
+
+        Raises:
+            CollectError: the library can't be used.
+        """
+        session = self._driver.refreshed(self._wait_seconds)
+        self._known.update((gpu.uuid, gpu) for gpu in session.gpus)
+        answers = self._fleet.ask(session, session.gpus, self._wait_seconds)
+        found: list[Observation] = []
+        for uuid, gpu in self._known.items():
+            readings = answers.readings.get(uuid)
+            if readings is not None:
+                found += self._fleet.observations(uuid, readings, time_ns)
+            else:
+                reason = _GPU_LOST if uuid in answers.lost else answers.silent.get(uuid, _NOT_SHOWN)
+                found += self._fleet.missing(gpu, reason, time_ns)
+        return Collected(found)
+
+    def close(self) -> None:
+        """End the threads; the library is shut down by the other collector."""
+        self._fleet.close()
+
+
+def _wait(interval_ms: int) -> float:
+    return min(interval_ms / 1000 * _WAIT_SHARE, _LONGEST_WAIT_SECONDS)
+
+
+def _deadline(interval_ms: int) -> float:
+    """Twice the wait, for the driver and for the GPUs, and a second for a busy node."""
+    return 2 * _wait(interval_ms) + 1.0
+
+
+def _names(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(metric_name, metrics)))

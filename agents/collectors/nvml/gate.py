@@ -1,0 +1,58 @@
+"""Counts the calls that are under way, so that the library is shut down only when there is none."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pulsetrain.agents.errors import AgentError
+
+
+class GateClosedError(AgentError):
+    """The library is being shut down, or has been initialised anew: ask again at the next tick."""
+
+
+class Gate:
+    """Lets calls of the current session in, and closes when the last has left."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._under_way = 0
+        self._session: int | None = None
+
+    @contextmanager
+    def entered(self, session: int) -> Iterator[None]:
+        """Calls of this session may be made within.
+
+        Raises:
+            GateClosedError: the session is over.
+        """
+        with self._changed:
+            if self._session != session:
+                raise GateClosedError("the NVIDIA library is being initialised anew")
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def open(self, session: int) -> None:
+        """Let calls of this session in."""
+        with self._changed:
+            self._session = session
+
+    def close(self, seconds: float) -> bool:
+        """Let no call in any more; True once none is under way, False if one still is after `seconds`: it is open again
+        then."""
+        until = time.monotonic() + seconds
+        with self._changed:
+            session, self._session = self._session, None
+            while self._under_way:
+                left = until - time.monotonic()
+                if left <= 0:
+                    self._session = session
+                    return False
+                self._changed.wait(left)
+        return True
