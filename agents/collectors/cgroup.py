@@ -5,6 +5,7 @@ own group uses belongs to the host's entity: to the agent, the container is the 
 """
 
 import logging
+import resource
 from collections.abc import Callable, Mapping
 
 from pulsetrain.agents.collectors.background_files import BackgroundFiles
@@ -12,7 +13,6 @@ from pulsetrain.agents.collectors.base import HOST, Collected, Roots, Support
 from pulsetrain.agents.collectors.cgroup_files import GroupFile, group_files, physical_disk_numbers
 from pulsetrain.agents.collectors.cgroup_limits import Limits, group_limits, machine_limits
 from pulsetrain.agents.collectors.cgroup_tree import (
-    MAX_CONTAINERS,
     Hierarchy,
     find_containers,
     mounted_hierarchy,
@@ -28,6 +28,10 @@ _LOG = logging.getLogger(__name__)
 _RESCAN_NS = 10_000_000_000
 """Containers that come and limits that change are seen after so long."""
 
+_MAX_CONTAINERS = 128
+_FILES_OF_OTHERS = 384
+_FILES_OF_A_CONTAINER = 10
+
 LabelsOf = Callable[[str], Mapping[str, str]]
 """Labels (job, pod ...) of the control group at a path."""
 
@@ -39,6 +43,7 @@ class ControlGroupCollector(BackgroundFiles):
         roots: where the kernel's file systems are.
         labels_of: what else is known of a group.
         machine: memory and CPUs of the machine.
+        open_files: how many files this process may have open; a tenth of what others leave is the most containers.
     """
 
     name = "containers"
@@ -46,8 +51,16 @@ class ControlGroupCollector(BackgroundFiles):
     deadline_seconds = 2.0
     metric_names = tuple(metric.name for metric in CONTAINER_METRICS)
 
-    def __init__(self, roots: Roots, labels_of: LabelsOf = lambda _: {}, machine: Limits | None = None) -> None:
+    def __init__(
+        self,
+        roots: Roots,
+        labels_of: LabelsOf = lambda _: {},
+        machine: Limits | None = None,
+        open_files: int | None = None,
+    ) -> None:
         super().__init__()
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if open_files is None else open_files
+        self._most = most_containers(limit)
         self.source = str(roots.sys / "fs/cgroup")
         self._roots = roots
         self._labels_of = labels_of
@@ -97,14 +110,17 @@ class ControlGroupCollector(BackgroundFiles):
 
     def _entities(self, hierarchy: Hierarchy) -> list[tuple[str, str]]:
         """Entities and paths of what is to be read."""
-        found = [(entity, path) for path, entity in find_containers(hierarchy.walked).items()]
-        if len(found) > MAX_CONTAINERS and not self._has_told:
+        found = [(entity, path) for path, entity in find_containers(hierarchy.walked, self._most + 1).items()]
+        if len(found) > self._most and not self._has_told:
             self._has_told = True
-            _LOG.warning("This node has more than %d containers: the others are not read.", MAX_CONTAINERS)
+            _LOG.warning(
+                "This node has more than %d containers: the others are not read. Allow the agent more open files.",
+                self._most,
+            )
         own = own_path(self._own_cgroups(), hierarchy)
         if own is not None and group_limits(hierarchy, own).are_tighter_than(self._machine):
-            return [(HOST, own), *found[:MAX_CONTAINERS]]
-        return found[:MAX_CONTAINERS]
+            return [(HOST, own), *found[: self._most]]
+        return found[: self._most]
 
     def _own_cgroups(self) -> str:
         try:
@@ -117,3 +133,10 @@ class ControlGroupCollector(BackgroundFiles):
             group.close()
         self._groups.clear()
         self._scanned_ns = None
+
+
+def most_containers(open_files: int) -> int:
+    """As many as can be kept open beside all else; an unlimited number of files is negative."""
+    if open_files < 0:
+        return _MAX_CONTAINERS
+    return max(1, min(_MAX_CONTAINERS, (open_files - _FILES_OF_OTHERS) // _FILES_OF_A_CONTAINER))

@@ -14,9 +14,6 @@ from pathlib import Path
 from pulsetrain.agents.attribution.cgroup_paths import labels_in_path
 from pulsetrain.agents.collectors.base import Roots
 
-MAX_CONTAINERS = 64
-"""Ten open files each stay within the usual 1,024 of a process."""
-
 _MAX_VISITED = 4096
 _MAX_DEPTH = 12
 _SHORT_ID = 12
@@ -62,15 +59,15 @@ def mounted_hierarchy(roots: Roots) -> Hierarchy | None:
     return Hierarchy(1, tops) if any(controller in tops for controller in _WALKED) else None
 
 
-def find_containers(top: Path) -> dict[str, str]:
-    """Entities of containers and batch jobs by path, in the order of depth, at most MAX_CONTAINERS + 1.
+def find_containers(top: Path, most: int) -> dict[str, str]:
+    """Entities of containers and batch jobs by path, in the order of depth, until there are `most` or more.
 
     What is inside a container belongs to it and is not looked for.
     """
     found: dict[str, str] = {}
     pending = deque([("", 0)])
     visited = 0
-    while pending and visited < _MAX_VISITED and len(found) <= MAX_CONTAINERS:
+    while pending and visited < _MAX_VISITED and len(found) < most:
         path, depth = pending.popleft()
         visited += 1
         for name in _folders(f"{top}{path}"):

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pulsetrain.agents.collectors.background_files import SMALL_FILE_BYTES, BackgroundFiles
 from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
 from pulsetrain.agents.collectors.infiniband_counters import BANDWIDTH, COUNTERS, UP, PortCounter
-from pulsetrain.agents.collectors.kernel_file import read_once
+from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue.fabric import FABRIC_METRICS
 
@@ -33,7 +34,7 @@ class PortFile:
     parse: Callable[[bytes], float]
 
 
-class InfinibandCollector:
+class InfinibandCollector(BackgroundFiles):
     """Every port, and all together: sums, and the share of ports that are up."""
 
     name = "infiniband"
@@ -42,9 +43,10 @@ class InfinibandCollector:
     metric_names = (*(metric.name for metric in FABRIC_METRICS), "hw.errors")
 
     def __init__(self, roots: Roots) -> None:
+        super().__init__()
         self._folder = roots.sys / "class/infiniband"
         self.source = str(self._folder / "*/ports/*")
-        self._files: list[PortFile] = []
+        self._files: list[tuple[PortFile, KernelFile]] = []
         self._scanned_ns: int | None = None
 
     def is_supported(self) -> Support:
@@ -53,29 +55,42 @@ class InfinibandCollector:
             return Support(False, f"there is no {self.source}: no InfiniBand or RoCE adapter with its driver")
         return Support(True)
 
-    def collect(self, time_ns: int) -> Collected:
-        """What the ports say; a counter that a port doesn't have is absent, one that can't be read is missing."""
+    def _collect(self, time_ns: int) -> Collected:
+        """A counter that a port doesn't have is absent, one that can't be read is missing."""
         if self._scanned_ns is None or not 0 <= time_ns - self._scanned_ns < _RESCAN_NS:
-            self._files, self._scanned_ns = find_port_files(self._folder), time_ns
+            self._scan()
+            self._scanned_ns = time_ns
         values: dict[str, float] = {}
         missing: dict[str, str] = {}
         parts: dict[str, list[float]] = {}
-        for file in self._files:
+        for port_file, file in self._files:
             try:
-                values[file.metric] = file.parse(read_once(file.path))
+                value = port_file.parse(file.read())
             except (CollectError, ValueError) as error:
-                values[file.metric] = math.nan
-                missing[file.metric] = str(error)
-            parts.setdefault(file.total, []).append(values[file.metric])
+                value = math.nan
+                missing[port_file.metric] = str(error)
+            values[port_file.metric] = value
+            parts.setdefault(port_file.total, []).append(value)
         if len(missing) == len(values):
             raise CollectError(next(iter(missing.values()), f"there is no port left in {self.source}"))
         up = UP.metric(None)
-        totals = {total: sum(numbers) / (len(numbers) if total == up else 1) for total, numbers in parts.items()}
-        values |= totals
+        for total, numbers in parts.items():
+            values[total] = sum(numbers) / (len(numbers) if total == up else 1)
         return Collected([Observation(HOST, time_ns, tuple(values), list(values.values()), missing)])
 
-    def close(self) -> None:
-        """Nothing stays open."""
+    def _scan(self) -> None:
+        """Bring the files up to date with the ports that there are; those that stay remain open."""
+        before = {port_file.path: file for port_file, file in self._files}
+        self._files = [
+            (found, before.get(found.path) or KernelFile(found.path, head_bytes=SMALL_FILE_BYTES))
+            for found in find_port_files(self._folder)
+        ]
+        for path in before.keys() - {port_file.path for port_file, _ in self._files}:
+            before[path].close()
+
+    def _close_files(self) -> None:
+        for _, file in self._files:
+            file.close()
 
 
 def find_port_files(folder: Path) -> list[PortFile]:

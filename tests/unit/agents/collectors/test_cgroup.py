@@ -14,7 +14,7 @@ import pytest
 
 from pulsetrain.agents.collectors import cgroup_tree
 from pulsetrain.agents.collectors.base import Observation, Roots
-from pulsetrain.agents.collectors.cgroup import ControlGroupCollector
+from pulsetrain.agents.collectors.cgroup import ControlGroupCollector, most_containers
 from pulsetrain.agents.collectors.cgroup_files import split_blkio, split_io_stat
 from pulsetrain.agents.collectors.cgroup_limits import Limits, group_limits, machine_limits
 from pulsetrain.agents.collectors.cgroup_tree import Hierarchy, container_entity, find_containers, own_path
@@ -220,27 +220,31 @@ def test_containers_are_found_wherever_they_are_but_not_inside_one_another(tmp_p
     inner = ID.replace("4", "5")
     groups = [POD, f"{POD}/docker/{inner}", f"/system.slice/docker-{'ab' * 32}.scope", "/user.slice/user-0.slice"]
     roots = node(tmp_path, {group: {} for group in groups})
-    assert find_containers(roots.sys / "fs/cgroup") == {
+    assert find_containers(roots.sys / "fs/cgroup", 100) == {
         f"/system.slice/docker-{'ab' * 32}.scope": "container:abababababab",
         POD: "container:4f7ac0ffee11",
     }
 
 
-def test_no_more_containers_are_read_than_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_no_more_containers_are_read_than_their_files_may_be_open(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pulsetrain.agents.collectors.cgroup.MAX_CONTAINERS", 3)
     roots = node(tmp_path, {f"/docker/{number:064x}": {"pids.current": "1\n"} for number in range(9)})
-    collector = supported(roots)
+    collector = ControlGroupCollector(roots, machine=MACHINE, open_files=384 + 30)
+    assert collector.is_supported().supported
     assert len(collector.collect(0).observations) == 3
     assert len(collector.collect(20 * SECOND).observations) == 3
     assert caplog.text.count("more than 3 containers") == 1
 
 
+def test_the_usual_limit_of_open_files_is_enough_for_sixty_containers() -> None:
+    assert [most_containers(files) for files in (1024, 1_048_576, -1, 256)] == [64, 128, 128, 1]
+
+
 def test_the_walk_ends_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup_tree, "_MAX_VISITED", 5)
     roots = node(tmp_path, {f"/a{number}/b": {} for number in range(20)} | {f"/z/z/{ID}": {}})
-    assert find_containers(roots.sys / "fs/cgroup") == {}
+    assert find_containers(roots.sys / "fs/cgroup", 100) == {}
 
 
 def test_a_container_that_ends_is_left_out_and_one_that_comes_is_seen_within_ten_seconds(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def values(collector: InfinibandCollector, time_ns: int = 0) -> dict[str, float]
     (observation,) = collector.collect(time_ns).observations
     assert observation.entity == "host"
     return dict(zip(observation.metrics, observation.values, strict=True))
+
+
+def open_files(folder: Path) -> int:
+    """How many files below the folder this process has open."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links.append(str(descriptor.readlink()))
+    return sum(link.startswith(str(folder)) for link in links)
 
 
 def test_ports_are_in_bytes_and_have_their_sums(tmp_path: Path) -> None:
@@ -115,15 +125,24 @@ def test_a_port_that_comes_later_is_seen_within_half_a_minute(tmp_path: Path) ->
     assert values(collector, 30 * SECOND)["hw.network.up{hw.id=mlx5_2:1,hw.type=network}"] == 1
 
 
-def test_without_adapters_the_collector_is_not_supported_and_when_all_go_it_fails(tmp_path: Path) -> None:
-    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
-    assert "no InfiniBand" in collector.is_supported().reason
+def test_without_adapters_the_collector_is_not_supported(tmp_path: Path) -> None:
+    assert "no InfiniBand" in InfinibandCollector(Roots(tmp_path, tmp_path)).is_supported().reason
+
+
+def test_when_all_adapters_go_the_collector_fails_and_their_files_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     two_ports(tmp_path)
-    assert collector.is_supported().supported
+    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
     values(collector)
+    assert open_files(tmp_path) == 13
     shutil.rmtree(tmp_path / "class")
-    with pytest.raises(CollectError, match="No such file"):
-        collector.collect(SECOND)
+    # What the kernel answers on an open file of a device that was removed.
+    with monkeypatch.context() as patch:
+        patch.setattr("os.pread", lambda *_: (_ for _ in ()).throw(OSError(19, "No such device")))
+        with pytest.raises(CollectError, match="No such device"):
+            collector.collect(SECOND)
     with pytest.raises(CollectError, match="no port left"):
         collector.collect(60 * SECOND)
+    assert open_files(tmp_path) == 0
     collector.close()
