@@ -1,173 +1,150 @@
 """The node agent: reads this machine and sends what it reads to Kafka until it is told to stop."""
 
 import logging
-import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from confluent_kafka import KafkaError, Producer
-
-from pulsetrain.agents.background import BackgroundThread, stop_all
-from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
-from pulsetrain.agents.collectors.base import Roots, Support
-from pulsetrain.agents.collectors.scheduled import Scheduled
+from pulsetrain.agents.collectors.base import Notice
 from pulsetrain.agents.errors import AgentError
-from pulsetrain.agents.feed import BackgroundFeed
-from pulsetrain.agents.governor import Governor
-from pulsetrain.agents.pace import Pace
+from pulsetrain.agents.orders import Orders
+from pulsetrain.agents.outlet import KafkaOutlet
 from pulsetrain.agents.publisher import Publisher
+from pulsetrain.agents.reload import AllSettings, reloaded
 from pulsetrain.agents.reporter import Reporter
+from pulsetrain.agents.run import Run, existing_roots
 from pulsetrain.agents.run_stats import RunStats
-from pulsetrain.agents.runner import Runner
-from pulsetrain.agents.session import Node, read_boot_id
-from pulsetrain.agents.settings import AgentSettings
-from pulsetrain.agents.usage import UsageMeter
-from pulsetrain.schemas.errors import EncodeError
-from pulsetrain.schemas.kafka import (
-    KafkaSettings,
-    checked_key,
-    producer_config,
-    wait_for_broker,
-    wait_for_topics,
-)
-from pulsetrain.schemas.sample_block import SampleBlock, encode_sample_block
-from pulsetrain.schemas.topics import SAMPLES, STATUS, TopicNames
+from pulsetrain.agents.spool import Spool, SpoolError
+from pulsetrain.agents.spool.settings import SpoolSettings
+from pulsetrain.agents.topic_gate import TopicGate
+from pulsetrain.schemas.status import Severity, StatusEvent
 
 _LOG = logging.getLogger(__name__)
 
-_NS_PER_MS = 1_000_000
-_NS_PER_SECOND = 1_000_000_000
 _MEBIBYTE = 1024 * 1024
-
-_PRODUCER = {
-    "compression.type": "lz4",
-    "linger.ms": 20,
-    # What waits longer than a moment waits in the publisher's queue, where it can be dropped.
-    "queue.buffering.max.kbytes": 2048,
-    # A topic that is deleted meanwhile must not come back with the broker's default settings.
-    "allow.auto.create.topics": False,
-    # The publisher says once that Kafka is away; librdkafka's own log says it many times a second.
-    "log_level": 2,
-}
+_SECONDS_PER_HOUR = 3600
 
 
-class _StoppedError(AgentError):
-    """The agent was told to stop before it had begun."""
+class RejectedError(AgentError):
+    """Settings that were read anew can't be used; the message says why."""
 
 
-def run_agent(settings: AgentSettings, kafka: KafkaSettings, topics: TopicNames, stop: threading.Event) -> RunStats:
-    """Wait for Kafka and the two topics, then read and send until `stop` is set; afterwards nothing is pending.
+def run_agent(settings: AllSettings, orders: Orders, read_anew: Callable[[], AllSettings] | None = None) -> RunStats:
+    """Read and send until there is the order to stop; afterwards only what stays in the spool is pending.
+
+    What is read before Kafka and the topics are found is held like what is read while Kafka is away.
+
+    Args:
+        settings: how to begin.
+        orders: to stop, or to read the settings anew.
+        read_anew: gives the settings of now; raises RejectedError when they can't be used.
 
     Raises:
         AgentError: `proc_root` or `sys_root` is no folder.
         SettingsError: the Kafka settings can't work.
         TopicsError: a topic is set up so that its readers would go wrong.
     """
-    roots = _existing_roots(settings)
+    existing_roots(settings.agent)
     stats = RunStats()
+    gate = TopicGate(settings.kafka, settings.topics, orders.stop)
+    spool = _opened_spool(settings.agent.spool, stats)
+    queue_bytes = int(settings.agent.queue_mebibytes * _MEBIBYTE)
+    publisher = Publisher(gate.open_producer, stats, queue_bytes, spool=spool)
+    agent = _Agent(settings, publisher, stats, orders, read_anew)
+    gate.start()
     try:
-        wait_for_broker(kafka, _LOG.warning, sleep=_sleep_until(stop))
-        wait_for_topics(kafka, (SAMPLES, STATUS), topics.prefix, None, _LOG.warning, sleep=_sleep_until(stop))
-    except _StoppedError:
-        return stats
-    publisher = Publisher(_open_producer(kafka), stats, int(settings.queue_mebibytes * _MEBIBYTE))
-    reporter = Reporter(settings.node, topics.status, publisher, stats, settings.heartbeat_seconds, time.time_ns)
-    threads = [BackgroundThread(registered) for registered in background_collectors(roots, settings)]
-    feed = BackgroundFeed(threads, reporter, stats)
-    scheduled, unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
-    meter = UsageMeter(roots.proc, os.cpu_count() or 1)
-    try:
-        runner = Runner(
-            Node(settings.node, read_boot_id(roots.proc), settings.labels),
-            scheduled,
-            settings.interval_ms * _NS_PER_MS,
-            int(settings.block_seconds * _NS_PER_SECOND),
-            KafkaOutlet(topics.samples, settings.node, publisher, reporter, stats),
-            stats,
-            feed,
-            Pace(Governor(settings.budget), meter.usage, reporter, stats),
-        )
-        metrics = sum(len(entry.collector.metrics()) for entry in scheduled)
-        _LOG.info("Node %s: reading %d metrics every %d ms.", settings.node, metrics, settings.interval_ms)
-        reporter.started(metrics, unsupported)
-        for thread in threads:
-            thread.start()
-        runner.run(time.time_ns, stop.wait)
-        reporter.stopped()
+        agent.run()
     finally:
-        if hanging := stop_all(threads):
-            _LOG.warning("The agent ends without waiting for what hangs: %s.", ", ".join(hanging))
-        undelivered = publisher.close(settings.flush_seconds)
-        for entry in scheduled:
-            entry.collector.close()
-        meter.close()
-    if undelivered.lost:
-        _LOG.error(
-            "%d messages could not be delivered within %g s and are lost.", undelivered.lost, settings.flush_seconds
-        )
+        undelivered = publisher.close(settings.agent.flush_seconds)
+        seconds = settings.agent.flush_seconds
+        if undelivered.lost:
+            _LOG.error("%d messages could not be delivered within %g s and are lost.", undelivered.lost, seconds)
+        if undelivered.spooled:
+            folder = settings.agent.spool.folder
+            _LOG.warning("%d messages stay in %s for the next start.", undelivered.spooled, folder)
+        gate.close()
     return stats
 
 
-def supported_collectors(registered: list[Scheduled], stats: RunStats) -> tuple[list[Scheduled], dict[str, str]]:
-    """Those that this machine supports; of the others, by name, why not."""
-    supported, reasons = [], {}
-    for entry in registered:
-        collector = entry.collector
-        stats.health(collector.name)
-        try:
-            support = collector.is_supported()
-        except Exception as error:  # a fault in one collector must not end the others
-            support = Support(False, f"{type(error).__name__}: {error}")
-        if support.supported:
-            supported.append(entry)
-        else:
-            reasons[collector.name] = support.reason
-            collector.close()
-    return supported, reasons
+class _Agent:
+    """Session after session, each with the settings that were read last."""
 
-
-class KafkaOutlet:
-    """Blocks to the samples topic, the fate of collectors and heartbeats to the status topic."""
-
-    def __init__(self, topic: str, node: str, publisher: Publisher, reporter: Reporter, stats: RunStats) -> None:
-        self._topic = topic
-        self._key = checked_key(node)
-        self._publisher = publisher
-        self._reporter = reporter
+    def __init__(
+        self,
+        settings: AllSettings,
+        publisher: Publisher,
+        stats: RunStats,
+        orders: Orders,
+        read_anew: Callable[[], AllSettings] | None,
+    ) -> None:
+        agent = settings.agent
+        self._settings = settings
         self._stats = stats
-        self.collector_read = reporter.collector_read
-        self.collector_unsupported = reporter.collector_unsupported
-        self.notice = reporter.notice
+        self._orders = orders
+        self._read_anew = read_anew
+        self._reporter = Reporter(
+            agent.node, settings.topics.status, publisher, stats, agent.heartbeat_seconds, time.time_ns
+        )
+        self._outlet = KafkaOutlet(settings.topics.samples, agent.node, publisher, self._reporter, stats)
 
-    def block(self, block: SampleBlock) -> None:
+    def run(self) -> None:
+        """Run until the order to stop."""
+        while not self._orders.is_stopping:
+            run = Run(self._settings.agent, self._outlet, self._reporter, self._stats)
+            try:
+                run.run(self._wait)
+            finally:
+                run.close()
+            if not self._orders.is_stopping:
+                self._reporter.begin_anew(self._settings.agent.heartbeat_seconds)
+        self._reporter.stopped()
+
+    def _wait(self, seconds: float) -> bool:
+        """Whether the session ends: the agent stops, or there are other settings to go on with."""
+        if not self._orders.wait(seconds):
+            return False
+        return self._orders.is_stopping or (self._orders.take_reload() and self._reload())
+
+    def _reload(self) -> bool:
+        """Whether there are new settings to go on with."""
+        if self._read_anew is None:
+            return False
         try:
-            message = encode_sample_block(block)
-        except EncodeError as error:
-            self._stats.lose(block.values.size, "encode", f"a block can't be sent ({error})")
-            return
-        self._publisher.send(self._topic, self._key, message, block.values.size)
+            after = self._read_anew()
+            existing_roots(after.agent)
+        except AgentError as error:
+            self._tell(StatusEvent.SETTINGS_REJECTED, f"The settings can't be used, the old ones hold: {error}", {})
+            return False
+        settings, changed, needs_restart = reloaded(self._settings, after)
+        self._settings = settings
+        text = "The settings were read anew: " + (f"{', '.join(changed)}." if changed else "nothing is new.")
+        if needs_restart:
+            text += f" What changed in {', '.join(needs_restart)} holds after a restart."
+        self._tell(StatusEvent.SETTINGS_RELOADED, text, changed)
+        return bool(changed)
 
-    def tick_done(self, time_ns: int) -> None:
-        self._reporter.beat(time_ns)
-        self._publisher.poll()
-
-
-def _existing_roots(settings: AgentSettings) -> Roots:
-    for name, folder in (("proc_root", settings.proc_root), ("sys_root", settings.sys_root)):
-        if not Path(folder).is_dir():
-            raise AgentError(f"agent.{name} {folder!r} is no folder: name where it is mounted")
-    return Roots(Path(settings.proc_root), Path(settings.sys_root))
-
-
-def _open_producer(kafka: KafkaSettings) -> Callable[[Callable[[KafkaError], None]], Producer]:
-    return lambda report: Producer(producer_config(kafka, **_PRODUCER, error_cb=report))
+    def _tell(self, event: StatusEvent, text: str, details: dict[str, str]) -> None:
+        severity = Severity.WARNING if event is StatusEvent.SETTINGS_REJECTED else Severity.INFO
+        _LOG.warning("%s", text)
+        self._reporter.notice(Notice(event, severity, text, details=details))
 
 
-def _sleep_until(stop: threading.Event) -> Callable[[float], None]:
-    def sleep(seconds: float) -> None:
-        if stop.wait(seconds):
-            raise _StoppedError
+def _opened_spool(settings: SpoolSettings, stats: RunStats) -> Spool | None:
+    """The spool; None, with a warning, if it can't be used: an agent without one is better than none."""
+    if not settings.folder:
+        return None
 
-    return sleep
+    def lost(messages: int, samples: int, reason: str) -> None:
+        stats.drop(messages, samples, reason, reason)
+
+    try:
+        spool = Spool(
+            Path(settings.folder), int(settings.mebibytes * _MEBIBYTE), settings.hours * _SECONDS_PER_HOUR, lost
+        )
+    except SpoolError as error:
+        stats.spool_failures += 1
+        _LOG.warning("%s Messages wait in memory while Kafka is away.", error)
+        return None
+    if spool.unread_messages:
+        _LOG.info("%d messages of an earlier run are sent first.", spool.unread_messages)
+    return spool

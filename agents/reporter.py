@@ -60,6 +60,13 @@ class Reporter:
         details: Details = {"metrics": metrics, **unsupported}
         self._say(StatusEvent.STARTED, f"The agent reads {metrics} metrics.", Severity.INFO, details)
 
+    def begin_anew(self, heartbeat_seconds: float) -> None:
+        """A session begins with other settings: what was told of collectors before no longer holds."""
+        self._heartbeat_ns = int(heartbeat_seconds * _NS_PER_SECOND)
+        self._failing_collectors.clear()
+        self._unsupported.clear()
+        self._degraded_level = self._stats.degraded_level = 0
+
     def stopped(self) -> None:
         """The agent ends on request."""
         self._say(StatusEvent.STOPPED, "The agent was told to stop.", Severity.INFO, self._figures())
@@ -136,6 +143,8 @@ class Reporter:
             "ticks": stats.ticks,
             "skipped_ticks": stats.skipped_ticks,
             "produced": stats.produced,
+            "recovered": stats.recovered,
+            "pending": stats.pending,
             "sent": stats.sent,
             "failed": stats.failed,
             "dropped": stats.dropped,

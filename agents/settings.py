@@ -6,6 +6,8 @@ import msgspec
 
 from pulsetrain.agents.attribution.settings import AttributionSettings
 from pulsetrain.agents.budget import BudgetSettings
+from pulsetrain.agents.log_settings import LogSettings
+from pulsetrain.agents.spool.settings import SpoolSettings
 from pulsetrain.schemas.identity import MAX_LABEL_CHARACTERS, MAX_LABELS
 
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 10, 60_000
@@ -22,7 +24,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     readings. `block_seconds`: how much time one message holds. `labels`: what else is known of the node (job, pod ...).
     `proc_root`, `sys_root`: where the kernel's file systems are mounted. `heartbeat_seconds`: distance of two
     heartbeats. `flush_seconds`: how long an ending agent tries to deliver what it holds. `queue_mebibytes`: how much is
-    held while Kafka can't be reached; then the oldest is dropped. `budget`:
+    held in memory while Kafka can't be reached; then the oldest is dropped. `spool`: where it is held on disk instead.
+    `log`: where the agent logs. `budget`:
     beyond which the agent slows down. `attribution`: where is looked up who runs what.
 
     Raises:
@@ -38,6 +41,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     heartbeat_seconds: float = 10.0
     flush_seconds: float = 5.0
     queue_mebibytes: float = 8.0
+    spool: SpoolSettings = SpoolSettings()
+    log: LogSettings = LogSettings()
     budget: BudgetSettings = BudgetSettings()
     attribution: AttributionSettings = AttributionSettings()
 

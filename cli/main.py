@@ -12,18 +12,7 @@ from pulsetrain.cli.commands.tail import tail
 from pulsetrain.cli.commands.topics import topics
 from pulsetrain.cli.commands.version import version
 from pulsetrain.cli.commands.worker import worker
-
-# By name, because importing the packages that define them would make every start slow.
-EXIT_CODES = {
-    "pulsetrain.cli.errors.ConfigError": 2,
-    "pulsetrain.schemas.kafka.settings.SettingsError": 2,
-    "pulsetrain.streams.features.errors.FeatureError": 2,
-    "pulsetrain.agents.errors.AgentError": 1,
-    "pulsetrain.cli.errors.CliError": 1,
-    "pulsetrain.models.errors.ModelError": 1,
-    "pulsetrain.schemas.errors.SchemaError": 1,
-    "pulsetrain.streams.errors.StreamError": 1,
-}
+from pulsetrain.cli.exit_codes import exit_code
 
 app = typer.Typer(
     name="pulsetrain",
@@ -49,14 +38,6 @@ def main() -> None:
             raise
         typer.echo(f"Error: {error}", err=True)
         sys.exit(code)
-
-
-def exit_code(error: Exception) -> int | None:
-    """1 for a failure, 2 for a wrong configuration; None for what no package of ours raises on purpose."""
-    for kind in type(error).__mro__:
-        if code := EXIT_CODES.get(f"{kind.__module__}.{kind.__qualname__}"):
-            return code
-    return None
 
 
 if __name__ == "__main__":

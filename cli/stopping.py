@@ -2,22 +2,26 @@
 
 import signal
 import sys
-import threading
+
+from pulsetrain.agents.orders import Orders
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def stop_on_signals() -> threading.Event:
-    """An event that the first SIGINT or SIGTERM sets; the second one ends the process as usual."""
-    stop = threading.Event()
+def obey_signals(orders: Orders) -> None:
+    """The first SIGINT or SIGTERM orders to stop, the second ends the process as usual; SIGHUP orders to read anew.
 
-    def set_once(number: int, _frame: object) -> None:
+    A SIGHUP that the process was started to ignore (`nohup`) stays ignored.
+    """
+
+    def stop(number: int, _frame: object) -> None:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-        stop.set()
+        orders.stop()
 
-    signal.signal(signal.SIGINT, set_once)
-    signal.signal(signal.SIGTERM, set_once)
-    return stop
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda _number, _frame: orders.reload())
 
 
 def exit_on_signals() -> None:

@@ -51,7 +51,7 @@ def warming_up(folder: Path) -> Iterator[RunningDemo]:
     try:
         wait_until("the demo's first window", lambda: "waiting for the first model" in log.read_text())
         started = descendants(process.pid)
-        assert [one for one in started if one.cmdline()[-1] == "agent"]
+        assert [one for one in started if one.cmdline()[-1].endswith("agent")]
         assert [one for one in started if "features" in one.cmdline()]
         assert list(temporary.iterdir())
         yield RunningDemo(process, started, log, temporary)

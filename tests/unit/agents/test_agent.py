@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from pulsetrain.agents.agent import KafkaOutlet, supported_collectors
 from pulsetrain.agents.collectors.base import Support
 from pulsetrain.agents.collectors.scheduled import Scheduled
+from pulsetrain.agents.outlet import KafkaOutlet
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reporter import Reporter
+from pulsetrain.agents.run import supported_collectors
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.schemas.json_record import decode_json
 from pulsetrain.schemas.sample_block import SampleBlock

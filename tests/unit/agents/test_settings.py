@@ -1,7 +1,6 @@
 """Settings of the agent: defaults that work, and one clear sentence for what can't."""
 
 import socket
-import threading
 from typing import Any
 
 import msgspec
@@ -9,6 +8,8 @@ import pytest
 
 from pulsetrain.agents.agent import run_agent
 from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.orders import Orders
+from pulsetrain.agents.reload import AllSettings
 from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
@@ -31,6 +32,8 @@ def test_the_defaults_work_on_this_machine() -> None:
         ({"flush_seconds": float("nan")}, "agent.flush_seconds is nan"),
         ({"queue_mebibytes": 0}, "agent.queue_mebibytes is 0"),
         ({"heartbeat_seconds": 0.1}, "agent.heartbeat_seconds is 0.1"),
+        ({"spool": {"mebibytes": 1}}, "agent.spool.mebibytes is 1; it must lie between 4 and 1.04858e+06"),
+        ({"spool": {"hours": 0}}, "agent.spool.hours is 0; it must lie between 0.01 and 8784"),
         ({"labels": {"": "x"}}, "agent.labels: '' must have a name"),
         ({"labels": {f"label{n}": "" for n in range(65)}}, "agent.labels has 65 entries; at most 64 are allowed"),
         ({"labels": {"job": "j" * 257}}, "agent.labels: 'job' must have a name, and name and value at most 256"),
@@ -38,7 +41,7 @@ def test_the_defaults_work_on_this_machine() -> None:
 )
 def test_a_setting_that_cannot_work_is_named_with_what_it_may_be(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match="agent") as caught:
-        AgentSettings(**wrong)
+        msgspec.convert(wrong, AgentSettings)
     assert sentence in str(caught.value)
 
 
@@ -55,4 +58,4 @@ def test_folders_that_only_the_agent_needs_are_not_looked_for_by_other_commands(
 def test_an_agent_without_its_folders_ends_before_it_waits_for_kafka(name: str) -> None:
     nowhere: dict[str, Any] = {name: "/nowhere"}
     with pytest.raises(AgentError, match=f"agent.{name} '/nowhere' is no folder: name where it is mounted"):
-        run_agent(AgentSettings(**nowhere), KafkaSettings(bootstrap="127.0.0.1:1"), TopicNames(), threading.Event())
+        run_agent(AllSettings(AgentSettings(**nowhere), KafkaSettings(bootstrap="127.0.0.1:1"), TopicNames()), Orders())

@@ -13,7 +13,8 @@ from pulsetrain.cli.commands.label import Verdict
 from pulsetrain.cli.commands.tail import TopicName
 from pulsetrain.cli.commands.worker import Stage
 from pulsetrain.cli.errors import CliError, ConfigError
-from pulsetrain.cli.main import EXIT_CODES, app, exit_code, main
+from pulsetrain.cli.exit_codes import EXIT_CODES, exit_code
+from pulsetrain.cli.main import app, main
 from pulsetrain.schemas.label import LabelVerdict
 from pulsetrain.schemas.topics import ALL_TOPICS
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from pulsetrain.agents.orders import Orders
 from pulsetrain.cli.errors import CliError
 from pulsetrain.cli.extras import require_extra
 from pulsetrain.cli.node_watch import wait_while_answering
-from pulsetrain.cli.stopping import exit_on_signals, stop_on_signals
+from pulsetrain.cli.stopping import exit_on_signals, obey_signals
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -27,11 +28,25 @@ def handlers() -> Iterator[None]:
 def test_the_first_signal_asks_for_an_orderly_end_and_the_second_does_not_wait(
     number: signal.Signals, handlers: None
 ) -> None:
-    stop = stop_on_signals()
+    orders = Orders()
+    obey_signals(orders)
     os.kill(os.getpid(), number)
-    assert stop.wait(10)
+    assert orders.wait(10)
+    assert orders.is_stopping
     default: dict[int, object] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     assert signal.getsignal(number) is default[number]
+
+
+def test_a_hang_up_asks_for_the_settings_to_be_read_anew_and_wakes_whoever_waits(handlers: None) -> None:
+    orders = Orders()
+    obey_signals(orders)
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert orders.wait(10)
+        assert not orders.is_stopping
+        assert orders.take_reload()
+        assert not orders.take_reload()
+        assert not orders.wait(0)
 
 
 @pytest.mark.parametrize("number", ENDING)
@@ -58,6 +73,8 @@ def test_the_first_signal_leaves_through_the_clean_up_and_no_other_interrupts_it
 
 def test_a_signal_that_the_process_was_started_to_ignore_stays_ignored(handlers: None) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    obey_signals(Orders())
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     exit_on_signals()
     assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 

@@ -1,0 +1,108 @@
+"""One session of the agent: collectors, their threads and the runner, under one set of settings."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pulsetrain.agents.background import BackgroundThread, stop_all
+from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
+from pulsetrain.agents.collectors.base import Roots, Support
+from pulsetrain.agents.collectors.scheduled import Scheduled
+from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.feed import BackgroundFeed
+from pulsetrain.agents.governor import Governor
+from pulsetrain.agents.outlet import KafkaOutlet
+from pulsetrain.agents.pace import Pace
+from pulsetrain.agents.reporter import Reporter
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.agents.runner import Runner
+from pulsetrain.agents.session import Node, read_boot_id
+from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.agents.usage import UsageMeter
+
+_LOG = logging.getLogger(__name__)
+
+_NS_PER_MS = 1_000_000
+_NS_PER_SECOND = 1_000_000_000
+
+
+class Run:
+    """Reads the node from `run` on; to be closed.
+
+    Args:
+        settings: what to read and how.
+        outlet: where everything goes.
+        reporter: tells what is read and how it fares.
+        stats: where everything is counted.
+
+    Raises:
+        AgentError: `proc_root` or `sys_root` is no folder.
+    """
+
+    def __init__(self, settings: AgentSettings, outlet: KafkaOutlet, reporter: Reporter, stats: RunStats) -> None:
+        self._settings = settings
+        self._reporter = reporter
+        roots = existing_roots(settings)
+        stats.collectors.clear()
+        self._threads = [BackgroundThread(registered) for registered in background_collectors(roots, settings)]
+        self._scheduled, self._unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
+        self._meter = UsageMeter(roots.proc, os.cpu_count() or 1)
+        self._runner = Runner(
+            Node(settings.node, read_boot_id(roots.proc), settings.labels),
+            self._scheduled,
+            settings.interval_ms * _NS_PER_MS,
+            int(settings.block_seconds * _NS_PER_SECOND),
+            outlet,
+            stats,
+            BackgroundFeed(self._threads, reporter, stats),
+            Pace(Governor(settings.budget), self._meter.usage, reporter, stats),
+        )
+
+    def run(self, wait: Callable[[float], bool]) -> None:
+        """Read until `wait`, which sleeps for so many seconds, says to stop."""
+        metrics = sum(len(entry.collector.metrics()) for entry in self._scheduled)
+        _LOG.info("Node %s: reading %d metrics every %d ms.", self._settings.node, metrics, self._settings.interval_ms)
+        self._reporter.started(metrics, self._unsupported)
+        for thread in self._threads:
+            thread.start()
+        self._runner.run(time.time_ns, wait)
+
+    def close(self) -> None:
+        """End all threads and close all collectors."""
+        if hanging := stop_all(self._threads):
+            _LOG.warning("What hangs is left behind: %s.", ", ".join(hanging))
+        for entry in self._scheduled:
+            entry.collector.close()
+        self._meter.close()
+
+
+def existing_roots(settings: AgentSettings) -> Roots:
+    """Where the kernel's file systems are.
+
+    Raises:
+        AgentError: one of them is no folder.
+    """
+    for name, folder in (("proc_root", settings.proc_root), ("sys_root", settings.sys_root)):
+        if not Path(folder).is_dir():
+            raise AgentError(f"agent.{name} {folder!r} is no folder: name where it is mounted")
+    return Roots(Path(settings.proc_root), Path(settings.sys_root))
+
+
+def supported_collectors(registered: list[Scheduled], stats: RunStats) -> tuple[list[Scheduled], dict[str, str]]:
+    """Those that this machine supports; of the others, by name, why not."""
+    supported, reasons = [], {}
+    for entry in registered:
+        collector = entry.collector
+        stats.health(collector.name)
+        try:
+            support = collector.is_supported()
+        except Exception as error:  # a fault in one collector must not end the others
+            support = Support(False, f"{type(error).__name__}: {error}")
+        if support.supported:
+            supported.append(entry)
+        else:
+            reasons[collector.name] = support.reason
+            collector.close()
+    return supported, reasons

@@ -1,0 +1,89 @@
+"""No message leaves before Kafka and the topics have been looked at; that may take long and delays no sample."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, Producer
+
+from pulsetrain.agents.errors import AgentError
+from pulsetrain.schemas.kafka import KafkaSettings, producer_config, wait_for_broker, wait_for_topics
+from pulsetrain.schemas.topics import SAMPLES, STATUS, TopicNames
+
+_LOG = logging.getLogger(__name__)
+
+_CLOSE_SECONDS = 1.0
+
+_PRODUCER = {
+    "compression.type": "lz4",
+    "linger.ms": 20,
+    # What waits longer than a moment waits in the publisher's queue and spool, where it can be dropped.
+    "queue.buffering.max.kbytes": 2048,
+    # Nothing is given up because Kafka is away for long: those would be the oldest messages of all.
+    "message.timeout.ms": 0,
+    # A topic that is deleted meanwhile must not come back with the broker's default settings.
+    "allow.auto.create.topics": False,
+    # The publisher says once that Kafka is away; librdkafka's own log says it many times a second.
+    "log_level": 2,
+}
+
+
+class _ClosedError(AgentError):
+    """The agent ends before Kafka was found."""
+
+
+class TopicGate:
+    """Looks in a thread of its own for Kafka and the two topics, patiently; gives producers from then on.
+
+    Args:
+        kafka: where Kafka is.
+        topics: names of the topics.
+        refused: is called, in that thread, when waiting would not help.
+    """
+
+    def __init__(self, kafka: KafkaSettings, topics: TopicNames, refused: Callable[[], None]) -> None:
+        self._kafka = kafka
+        self._topics = topics
+        self._refused = refused
+        self._closed = threading.Event()
+        self._opened = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._look, name="look for topics", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def open_producer(self, report: Callable[[KafkaError], None]) -> Producer | None:
+        """A producer that calls `report` with its errors; None as long as the topics were not found."""
+        if not self._opened.is_set():
+            return None
+        return Producer(producer_config(self._kafka, **_PRODUCER, error_cb=report))
+
+    def close(self) -> None:
+        """Look no more.
+
+        Raises:
+            SettingsError: the Kafka settings can't work.
+            TopicsError: a topic is set up so that its readers would go wrong.
+        """
+        self._closed.set()
+        self._thread.join(_CLOSE_SECONDS)
+        if self._failure is not None:
+            raise self._failure
+
+    def _look(self) -> None:
+        try:
+            wait_for_broker(self._kafka, _LOG.warning, sleep=self._sleep)
+            wait_for_topics(self._kafka, (SAMPLES, STATUS), self._topics.prefix, None, _LOG.warning, sleep=self._sleep)
+        except _ClosedError:
+            return
+        except Exception as error:  # told by the agent when it ends
+            self._failure = error
+            self._refused()
+        else:
+            self._opened.set()
+
+    def _sleep(self, seconds: float) -> None:
+        if self._closed.wait(seconds):
+            raise _ClosedError
