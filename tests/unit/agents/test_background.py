@@ -53,7 +53,7 @@ def test_a_failing_call_says_why_and_the_next_one_is_made_all_the_same(failure: 
 
 def test_a_source_that_is_absent_is_tried_again_ever_more_rarely_and_used_once_it_is_there() -> None:
     collector = ScriptedBackground()
-    collector.supports = [Support(False, "no libnvidia-ml.so.1")] * 3 + [Support(True)]
+    collector.supports = [*[Support(False, "no libnvidia-ml.so.1")] * 3, Support(True)]
     outcomes = run(collector, 100.0)
     absent = [outcome for outcome in outcomes if outcome.is_unsupported]
     # At the start, then 10 s and 20 s later, and 40 s after that it is there.
