@@ -6,6 +6,8 @@ import msgspec
 
 from pulsetrain.agents.attribution.settings import AttributionSettings
 from pulsetrain.agents.budget import BudgetSettings
+from pulsetrain.agents.collectors.perf.settings import PerfSettings
+from pulsetrain.agents.collectors.scrape.settings import ScrapeTarget, check_targets
 from pulsetrain.agents.log_settings import LogSettings
 from pulsetrain.agents.spool.settings import SpoolSettings
 from pulsetrain.schemas.identity import MAX_LABEL_CHARACTERS, MAX_LABELS
@@ -26,7 +28,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     heartbeats. `flush_seconds`: how long an ending agent tries to deliver what it holds. `queue_mebibytes`: how much is
     held in memory while Kafka can't be reached; then the oldest is dropped. `spool`: where it is held on disk instead.
     `log`: where the agent logs. `budget`:
-    beyond which the agent slows down. `attribution`: where is looked up who runs what.
+    beyond which the agent slows down. `attribution`: where is looked up who runs what. `perf`: what
+    the processor's counters count. `scrape`: endpoints of other programs.
 
     Raises:
         ValueError: a setting can't work.
@@ -45,9 +48,12 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     log: LogSettings = LogSettings()
     budget: BudgetSettings = BudgetSettings()
     attribution: AttributionSettings = AttributionSettings()
+    perf: PerfSettings = PerfSettings()
+    scrape: tuple[ScrapeTarget, ...] = ()
 
     def __post_init__(self) -> None:
         _check_node(self.node)
+        check_targets(self.scrape)
         _check_labels(self.labels)
         _check_range("interval_ms", self.interval_ms, _MIN_INTERVAL_MS, _MAX_INTERVAL_MS)
         _check_range("block_seconds", self.block_seconds, self.interval_ms / 1000, _MAX_BLOCK_SECONDS)

@@ -2,8 +2,7 @@
 
 from pulsetrain.schemas.catalogue.metric import BetweenSamples, JudgedBy, counter, gauge
 
-SCRAPED_METRICS = (
-    counter("system.cpu.time", "s", "CPU time by cpu.mode, the sum over all CPUs."),
+KEPT_METRICS = (
     gauge(
         "exporter.gauge",
         "1",
@@ -17,15 +16,9 @@ SCRAPED_METRICS = (
     ),
 )
 
+SCRAPED_METRICS = (counter("system.cpu.time", "s", "CPU time by cpu.mode, the sum over all CPUs."), *KEPT_METRICS)
+
 SCRAPE_METRICS = (
-    gauge(
-        "pulsetrain.agent.scrape.up",
-        "1",
-        "1 if the scrape target answered with an exposition, 0 if not.",
-        valid_max=1.0,
-        judged_by=JudgedBy.NOTHING,
-        between_samples=BetweenSamples.HOLD,
-    ),
     gauge(
         "pulsetrain.agent.scrape.partial",
         "1",
@@ -33,12 +26,6 @@ SCRAPE_METRICS = (
         valid_max=1.0,
         judged_by=JudgedBy.NOTHING,
         between_samples=BetweenSamples.HOLD,
-    ),
-    gauge(
-        "pulsetrain.agent.scrape.duration",
-        "s",
-        "How long the scrape took, its reading included.",
-        judged_by=JudgedBy.NOTHING,
     ),
     gauge(
         "pulsetrain.agent.scrape.samples",

@@ -45,13 +45,19 @@ def _remapped(kind: str) -> tuple[CanonicalName, ...]:
     return _one("hw.gpu.memory.remapped_rows", **{"error.type": kind})
 
 
-def _limit(kind: str, **sensor: str) -> tuple[CanonicalName, ...]:
-    return _one("hw.temperature.limit", **_GPU, **{"hw.limit_type": kind}, **sensor)
+def _limit(kind: str) -> tuple[CanonicalName, ...]:
+    return _one("hw.temperature.limit", **_GPU, **{"hw.limit_type": kind})
 
 
 def _errors(kind: str) -> tuple[CanonicalName, ...]:
     return _one("hw.errors", **_GPU, **{"error.type": kind})
 
+
+def _ecc(kind: str, counter: str) -> tuple[CanonicalName, ...]:
+    return _one("hw.errors", **_GPU, **{"error.type": f"ecc_{kind}", "hw.gpu.ecc.counter": counter})
+
+
+_NVLINK_CRC = (CanonicalName("hw.errors", attributes=_GPU | {"error.type": "nvlink_crc"}, is_sum=True),)
 
 DCGM_NAMES: Names = {
     "DCGM_FI_DEV_GPU_UTIL": _utilization("general", _PERCENT),
@@ -72,22 +78,22 @@ DCGM_NAMES: Names = {
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": _one("hw.energy", _MILLI, **_GPU),
     "DCGM_FI_DEV_GPU_TEMP": _one("hw.temperature", **_GPU),
     "DCGM_FI_DEV_MEMORY_TEMP": _one("hw.temperature", **_GPU, **{"hw.sensor_location": "memory"}),
-    "DCGM_FI_DEV_SLOWDOWN_TEMP": _limit("slowdown"),
-    "DCGM_FI_DEV_SHUTDOWN_TEMP": _limit("shutdown"),
+    "DCGM_FI_DEV_SLOWDOWN_TEMP": _limit("high.degraded"),
+    "DCGM_FI_DEV_SHUTDOWN_TEMP": _limit("high.critical"),
     "DCGM_FI_DEV_PCIE_REPLAY_COUNTER": _errors("pcie_replay"),
-    "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL": _errors("ecc_corrected_volatile"),
-    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL": _errors("ecc_uncorrected_volatile"),
-    "DCGM_FI_DEV_ECC_SBE_AGG_TOTAL": _errors("ecc_corrected_aggregate"),
-    "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL": _errors("ecc_uncorrected_aggregate"),
-    "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": _errors("nvlink_crc_flit"),
-    "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL": _errors("nvlink_crc_data"),
+    "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL": _ecc("corrected", "volatile"),
+    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL": _ecc("uncorrected", "volatile"),
+    "DCGM_FI_DEV_ECC_SBE_AGG_TOTAL": _ecc("corrected", "aggregate"),
+    "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL": _ecc("uncorrected", "aggregate"),
+    "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": _NVLINK_CRC,
+    "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL": _NVLINK_CRC,
     "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL": _errors("nvlink_replay"),
     "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL": _errors("nvlink_recovery"),
-    "DCGM_FI_DEV_RETIRED_SBE": _retired("corrected"),
-    "DCGM_FI_DEV_RETIRED_DBE": _retired("uncorrected"),
+    "DCGM_FI_DEV_RETIRED_SBE": _retired("ecc_corrected"),
+    "DCGM_FI_DEV_RETIRED_DBE": _retired("ecc_uncorrected"),
     "DCGM_FI_DEV_RETIRED_PENDING": _one("hw.gpu.memory.retired_pages.pending"),
-    "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": _remapped("corrected"),
-    "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS": _remapped("uncorrected"),
+    "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": _remapped("ecc_corrected"),
+    "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS": _remapped("ecc_uncorrected"),
     "DCGM_FI_DEV_ROW_REMAP_PENDING": _one("hw.gpu.memory.remapped_rows.pending"),
     "DCGM_FI_DEV_ROW_REMAP_FAILURE": _one("hw.gpu.memory.remapped_rows.failed"),
     "DCGM_FI_DEV_PCIE_LINK_GEN": _one("hw.gpu.pcie.generation"),

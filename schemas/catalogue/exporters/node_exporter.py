@@ -15,6 +15,18 @@ def _one(name: str, scale: float = 1.0, /, **attributes: str) -> tuple[Canonical
     return (CanonicalName(name, scale, attributes),)
 
 
+def _sum(name: str, /, **attributes: str) -> tuple[CanonicalName, ...]:
+    return (CanonicalName(name, attributes=attributes, is_sum=True),)
+
+
+def _energy(hardware: str, zone: str) -> tuple[CanonicalName, ...]:
+    return (CanonicalName("hw.energy", 1.0, {"hw.type": hardware, "hw.name": zone}, {"hw.id": "index"}),)
+
+
+def _softnet(event: str) -> tuple[CanonicalName, ...]:
+    return _sum("system.linux.network.softnet.events", **{"linux.softnet.event": event})
+
+
 def _disk(name: str, direction: str = "", scale: float = 1.0) -> tuple[CanonicalName, ...]:
     attributes = {"disk.io.direction": direction} if direction else {}
     return (CanonicalName(name, scale, attributes, {"system.device": "device"}, only=_DISK),)
@@ -186,4 +198,34 @@ _NETWORK: Names = {
     ),
 }
 
-NODE_EXPORTER_NAMES: Names = {**_CPU, **_MEMORY, **_DISKS, **_NETWORK}
+_PORT = {"hw.type": "network"}
+_HARDWARE: Names = {
+    "node_infiniband_port_data_received_bytes_total": _sum("hw.network.io", **_PORT, **{_WAY: "receive"}),
+    "node_infiniband_port_data_transmitted_bytes_total": _sum("hw.network.io", **_PORT, **{_WAY: "transmit"}),
+    "node_infiniband_port_packets_received_total": _sum("hw.network.packets", **_PORT, **{_WAY: "receive"}),
+    "node_infiniband_port_packets_transmitted_total": _sum("hw.network.packets", **_PORT, **{_WAY: "transmit"}),
+    "node_infiniband_port_transmit_wait_total": _sum("hw.network.transmit_wait", **_PORT),
+    "node_infiniband_rate_bytes_per_second": _sum("hw.network.bandwidth.limit", **_PORT),
+    "node_infiniband_link_error_recovery_total": _sum(
+        "hw.network.link.events", **_PORT, **{"hw.network.link.event": "recovered"}
+    ),
+    "node_infiniband_link_downed_total": _sum("hw.network.link.events", **_PORT, **{"hw.network.link.event": "downed"}),
+    "node_infiniband_port_errors_received_total": _sum("hw.errors", **_PORT, **{"error.type": "receive"}),
+    "node_infiniband_port_discards_transmitted_total": _sum("hw.errors", **_PORT, **{"error.type": "transmit_discard"}),
+    "node_rapl_package_joules_total": _energy("cpu", "package"),
+    "node_rapl_core_joules_total": _energy("cpu", "core"),
+    "node_rapl_dram_joules_total": _energy("memory", "dram"),
+    "node_hwmon_temp_celsius": (
+        CanonicalName("hw.temperature", by_label={"hw.id": "chip", "hw.sensor_location": "sensor"}),
+    ),
+    "node_timex_sync_status": _one("system.linux.clock.synchronized"),
+    "node_timex_offset_seconds": _one("system.linux.clock.offset"),
+    "node_timex_maxerror_seconds": _one("system.linux.clock.max_error"),
+    "node_timex_estimated_error_seconds": _one("system.linux.clock.estimated_error"),
+    "node_timex_tai_offset_seconds": _one("system.linux.clock.tai_offset"),
+    "node_softnet_processed_total": _softnet("processed"),
+    "node_softnet_dropped_total": _softnet("dropped"),
+    "node_softnet_times_squeezed_total": _softnet("squeezed"),
+}
+
+NODE_EXPORTER_NAMES: Names = {**_CPU, **_MEMORY, **_DISKS, **_NETWORK, **_HARDWARE}
