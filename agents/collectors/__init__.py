@@ -69,7 +69,17 @@ def background_collectors(roots: Roots, settings: "AgentSettings") -> list[InBac
         InBackground(IdleStateCollector(roots), Importance.LOW),
         InBackground(HwmonCollector(roots), Importance.LOW),
         *(InBackground(collector) for collector in _scrape_collectors(settings)),
+        *_perf_collectors(roots, settings),
     ]
+
+
+def _perf_collectors(roots: Roots, settings: "AgentSettings") -> list[InBackground]:
+    if settings.perf.enabled == "off":
+        return []
+    # Child processes, which only agents that count have to hold.
+    from pulsetrain.agents.collectors.perf.collector import perf_collector
+
+    return [InBackground(perf_collector(settings.perf, roots))]
 
 
 def _scrape_collectors(settings: "AgentSettings") -> "list[ScrapeCollector]":
