@@ -23,6 +23,7 @@ from pulsetrain.agents.collectors.protocols import protocol_collectors
 from pulsetrain.agents.collectors.rapl import RaplCollector
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground, Scheduled
 from pulsetrain.agents.collectors.softnet import softnet_collector
+from pulsetrain.agents.collectors.thermal_throttle import ThermalThrottleCollector
 from pulsetrain.agents.run_stats import RunStats
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
         Scheduled(RaplCollector(roots), importance=Importance.NORMAL),
         Scheduled(softnet_collector(roots), _SLOW_MS, Importance.NORMAL),
         *(Scheduled(collector, _SLOW_MS, Importance.NORMAL) for collector in numa_collectors(roots)),
+        Scheduled(ThermalThrottleCollector(roots), _SLOW_MS, Importance.LOW),
         Scheduled(ClockCollector(), _SLOW_MS, Importance.LOW),
         Scheduled(load_collector(roots), _SLOW_MS, Importance.LOW),
         Scheduled(frequency_collector(roots), _SLOW_MS, Importance.LOW),

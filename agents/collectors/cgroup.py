@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pulsetrain.agents.collectors.background_files import BackgroundFiles
 from pulsetrain.agents.collectors.base import HOST, Collected, Roots, Support
 from pulsetrain.agents.collectors.cgroup_files import GroupFile, group_files, physical_disk_numbers
-from pulsetrain.agents.collectors.cgroup_limits import Limits, group_limits, machine_limits
+from pulsetrain.agents.collectors.cgroup_limits import GroupLimits, Limits, machine_limits
 from pulsetrain.agents.collectors.cgroup_tree import (
     Hierarchy,
     find_containers,
@@ -98,17 +98,17 @@ class ControlGroupCollector(BackgroundFiles):
         hierarchy = self._hierarchy
         if hierarchy is None:
             return
-        entities = self._entities(hierarchy)
+        limits = GroupLimits(hierarchy)
+        entities = self._entities(hierarchy, limits)
         for key in self._groups.keys() - set(entities):
             self._groups.pop(key).close()
         for entity, path in entities:
             group = self._groups.get((entity, path))
             if group is None:
                 group = self._groups[entity, path] = ControlGroup(entity, hierarchy, path, self._files)
-            limits = group_limits(hierarchy, path)
-            group.limits, group.labels = limits.within(self._machine), self._labels_of(path)
+            group.limits, group.labels = limits.of(path).within(self._machine), self._labels_of(path)
 
-    def _entities(self, hierarchy: Hierarchy) -> list[tuple[str, str]]:
+    def _entities(self, hierarchy: Hierarchy, limits: GroupLimits) -> list[tuple[str, str]]:
         """Entities and paths of what is to be read."""
         found = [(entity, path) for path, entity in find_containers(hierarchy.walked, self._most + 1).items()]
         if len(found) > self._most and not self._has_told:
@@ -118,7 +118,7 @@ class ControlGroupCollector(BackgroundFiles):
                 self._most,
             )
         own = own_path(self._own_cgroups(), hierarchy)
-        if own is not None and group_limits(hierarchy, own).are_tighter_than(self._machine):
+        if own is not None and limits.of(own).are_tighter_than(self._machine):
             return [(HOST, own), *found[: self._most]]
         return found[: self._most]
 

@@ -22,9 +22,11 @@ class Limits:
     cpus: float = math.inf
     tasks: float = math.inf
 
-    def within(self, machine: "Limits") -> "Limits":
-        """The same, but no more than a machine has."""
-        return Limits(min(self.memory_bytes, machine.memory_bytes), min(self.cpus, machine.cpus), self.tasks)
+    def within(self, others: "Limits") -> "Limits":
+        """The lower one of each."""
+        return Limits(
+            min(self.memory_bytes, others.memory_bytes), min(self.cpus, others.cpus), min(self.tasks, others.tasks)
+        )
 
     def are_tighter_than(self, machine: "Limits") -> bool:
         """Whether they allow less memory or CPU than a machine has."""
@@ -39,18 +41,33 @@ def machine_limits(roots: Roots, cpus: Callable[[], int | None] = os.cpu_count) 
     return Limits(cpus=cpus() or math.inf)
 
 
-def group_limits(hierarchy: Hierarchy, path: str) -> Limits:
-    """What the group at `path` and those above it say; a limit that can't be read is none."""
+class GroupLimits:
+    """What groups may use, each group read once; made anew whenever limits may have changed.
+
+    Args:
+        hierarchy: where the groups are.
+    """
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self._hierarchy = hierarchy
+        self._known: dict[str, Limits] = {}
+
+    def of(self, path: str) -> Limits:
+        """The least of what the group at `path` and those above it say; a limit that can't be read is none."""
+        path = path.rstrip("/")
+        if path not in self._known:
+            own = _own_limits(self._hierarchy, path)
+            self._known[path] = own.within(self.of(path.rpartition("/")[0])) if path else own
+        return self._known[path]
+
+
+def _own_limits(hierarchy: Hierarchy, path: str) -> Limits:
     memory_file = "memory.max" if hierarchy.version == 2 else "memory.limit_in_bytes"
     quota = _quota_v2 if hierarchy.version == 2 else _quota_v1
-
-    def least(limit: Callable[[str], float]) -> float:
-        return min(limit(group) for group in hierarchy.upwards(path))
-
     return Limits(
-        least(lambda group: _number(_read(hierarchy.file("memory", group, memory_file)))),
-        least(lambda group: quota(hierarchy, group)),
-        least(lambda group: _number(_read(hierarchy.file("pids", group, "pids.max")))),
+        _number(_read(hierarchy.file("memory", path, memory_file))),
+        quota(hierarchy, path),
+        _number(_read(hierarchy.file("pids", path, "pids.max"))),
     )
 
 

@@ -7,7 +7,7 @@ controllers are those of version 1.
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,14 +40,6 @@ class Hierarchy:
         """A file of the group at `path`; None where the controller is not mounted."""
         top = self.tops.get(controller)
         return None if top is None else top / path.lstrip("/") / name
-
-    def upwards(self, path: str) -> Iterator[str]:
-        """The group's path, and those of all groups above it, the top's is empty."""
-        while True:
-            yield path
-            if not path.strip("/"):
-                return
-            path = path.rpartition("/")[0]
 
 
 def mounted_hierarchy(roots: Roots) -> Hierarchy | None:

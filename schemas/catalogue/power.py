@@ -20,6 +20,8 @@ IDLE_METRICS = (
 )
 
 SENSOR_METRICS = (
+    counter("system.linux.cpu.throttles", "{event}", "How often heat made a processor package slower."),
+    counter("system.linux.cpu.throttled_time", "s", "How long heat made packages slower, the sum over them."),
     gauge("hw.fan.speed", "rpm", "Revolutions a minute, by hw.name and hw.sensor_location.", valid_max=1e5),
 )
 

@@ -16,7 +16,7 @@ from pulsetrain.agents.collectors import cgroup_tree
 from pulsetrain.agents.collectors.base import Observation, Roots
 from pulsetrain.agents.collectors.cgroup import ControlGroupCollector, most_containers
 from pulsetrain.agents.collectors.cgroup_files import split_blkio, split_io_stat
-from pulsetrain.agents.collectors.cgroup_limits import Limits, group_limits, machine_limits
+from pulsetrain.agents.collectors.cgroup_limits import GroupLimits, Limits, machine_limits
 from pulsetrain.agents.collectors.cgroup_tree import Hierarchy, container_entity, find_containers, own_path
 from pulsetrain.schemas import catalogue
 
@@ -182,13 +182,13 @@ def test_the_least_of_a_groups_limits_and_those_above_it_holds(tmp_path: Path) -
     pod = POD.rpartition("/")[0]
     roots = node(tmp_path, {POD: FILES, pod: {"memory.max": "1073741824\n", "cpu.max": "50000 100000\n"}})
     hierarchy = Hierarchy(2, dict.fromkeys(("cpu", "memory", "pids"), roots.sys / "fs/cgroup"))
-    assert group_limits(hierarchy, POD) == Limits(GIB, 0.5, math.inf)
+    assert GroupLimits(hierarchy).of(POD) == Limits(GIB, 0.5, math.inf)
 
 
 @pytest.mark.parametrize("text", ["max 100000\n", "", "200000\n", "200000 0\n", "0 100000\n", "-1 100000\n", "x y\n"])
 def test_a_quota_that_says_nothing_limits_nothing(tmp_path: Path, text: str) -> None:
     roots = node(tmp_path, {"a": {"cpu.max": text}})
-    assert group_limits(Hierarchy(2, {"cpu": roots.sys / "fs/cgroup"}), "/a").cpus == math.inf
+    assert GroupLimits(Hierarchy(2, {"cpu": roots.sys / "fs/cgroup"})).of("/a").cpus == math.inf
 
 
 def test_the_machine_has_all_of_its_memory_and_processors(tmp_path: Path) -> None:

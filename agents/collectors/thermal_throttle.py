@@ -1,0 +1,75 @@
+"""How often and how long heat made the CPUs slower, which Intel's processors count.
+
+thermal_throttle in Documentation/ABI/testing/sysfs-devices-system-cpu of Linux.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pulsetrain.agents.collectors.base import HOST, Roots, Support
+from pulsetrain.agents.collectors.kernel_file import KernelFile, read_once
+from pulsetrain.agents.errors import CollectError
+
+_MAX_PACKAGES = 16
+_MILLISECOND = 1e-3
+_METRICS = ("system.linux.cpu.throttles", "system.linux.cpu.throttled_time")
+_FILES = {"package_throttle_count": 1.0, "package_throttle_total_time_ms": _MILLISECOND}
+
+
+class ThermalThrottleCollector:
+    """Sums over the processor packages, each asked at one of its CPUs."""
+
+    def __init__(self, roots: Roots) -> None:
+        self.name = "thermal_throttle"
+        self.entity = HOST
+        self._folder = roots.sys / "devices/system/cpu"
+        self.source = str(self._folder / "cpu*/thermal_throttle/package_throttle_*")
+        self._files: list[tuple[KernelFile, ...]] = []
+
+    def is_supported(self) -> Support:
+        """Whether each package counts."""
+        self.close()
+        self._files = [tuple(KernelFile(folder / name) for name in _FILES) for folder in find_packages(self._folder)]
+        if not self._files:
+            return Support(False, f"there is no {self.source}")
+        try:
+            self.decode(self.read())
+        except CollectError as error:
+            return Support(False, str(error))
+        return Support(True)
+
+    def metrics(self) -> tuple[str, ...]:
+        """Metric ids in the order of the values."""
+        return _METRICS
+
+    def read(self) -> list[list[bytes]]:
+        """By package, the counters as they are written."""
+        return [[file.read() for file in files] for files in self._files]
+
+    def decode(self, reading: list[list[bytes]]) -> Sequence[float]:
+        """Their sums."""
+        try:
+            columns = [[int(content) for content in contents] for contents in zip(*reading, strict=True)]
+        except ValueError as error:
+            raise CollectError(f"{self.source} holds something unexpected: {error}") from error
+        return [sum(column) * scale for column, scale in zip(columns, _FILES.values(), strict=True)]
+
+    def close(self) -> None:
+        """Close the files."""
+        for files in self._files:
+            for file in files:
+                file.close()
+
+
+def find_packages(folder: Path) -> list[Path]:
+    """The folder of counters of the first CPU of each package."""
+    packages: dict[bytes, Path] = {}
+    for cpu in sorted(folder.glob("cpu[0-9]*"), key=lambda path: int(path.name.removeprefix("cpu"))):
+        counters = cpu / "thermal_throttle"
+        if not (counters / "package_throttle_count").exists():
+            continue
+        try:
+            packages.setdefault(read_once(cpu / "topology/physical_package_id").strip(), counters)
+        except CollectError:
+            continue
+    return list(packages.values())[:_MAX_PACKAGES]
