@@ -68,8 +68,12 @@ class BackgroundFeed:
             self._gatherer.forget(now_ns)
         yield from self._gatherer.due(now_ns + next_in_ns)
 
-    def all(self, now_ns: int) -> Iterator[Batch]:
-        """Everything that waits; times begin anew afterwards."""
+    def begin_anew(self) -> Iterator[Batch]:
+        """Everything that waits, since the clock was set back: times begin anew."""
+        yield from self._gatherer.all()
+
+    def finish(self, now_ns: int) -> Iterator[Batch]:
+        """Everything that there is."""
         self._empty(now_ns)
         yield from self._gatherer.all()
 

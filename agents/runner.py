@@ -5,7 +5,7 @@ that are emptied here.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from pulsetrain.agents.collectors.base import Notice
@@ -15,7 +15,7 @@ from pulsetrain.agents.group import Group, groups_of
 from pulsetrain.agents.pace import Pace
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.schedule import Tick, tick_interval_ns, ticks
-from pulsetrain.agents.session import Node, Session
+from pulsetrain.agents.session import Batch, Node, Session
 from pulsetrain.schemas.sample_block import SampleBlock
 
 _LONGEST_TICK_NS = 500_000_000
@@ -90,7 +90,7 @@ class Runner:
         for tick in ticks(self._tick_interval_ns, time_ns, wait):
             if tick.clock_went_back:
                 # The times sent so far lie ahead; to the readers of a new session they mean nothing.
-                self._hand_over_all(tick.time_ns)
+                self._hand_over_all(self._feed.begin_anew())
                 self._session = Session(self._node)
             self._read(tick)
             for batch in self._feed.due(tick.time_ns, self._tick_interval_ns()):
@@ -98,7 +98,7 @@ class Runner:
             if self._pace is not None:
                 self._pace.keep(self._groups, self._feed.threads)
             self._outlet.tick_done(tick.time_ns)
-        self._hand_over_all(time_ns())
+        self._hand_over_all(self._feed.finish(time_ns()))
 
     def _tick_interval_ns(self) -> int:
         """The shortest interval, or a part of it that is short enough for what background collectors bring."""
@@ -131,8 +131,8 @@ class Runner:
         for collector, failure in fates.items():
             self._outlet.collector_read(collector, failure)
 
-    def _hand_over_all(self, now_ns: int) -> None:
+    def _hand_over_all(self, batches: Iterator[Batch]) -> None:
         for group in self._groups:
             self._hand_over(group)
-        for batch in self._feed.all(now_ns):
+        for batch in batches:
             self._outlet.block(self._session.block(batch))

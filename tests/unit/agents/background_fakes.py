@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Callable, Sequence
 
+from pulsetrain.agents.background import BackgroundThread
 from pulsetrain.agents.collectors.base import Collected, Observation, Support
+from pulsetrain.agents.collectors.scheduled import InBackground
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -72,6 +74,21 @@ class Clock:
 
     def spend(self, seconds: float) -> None:
         self.now_ns += round(seconds * SECOND)
+
+
+class InStep(BackgroundThread):
+    """A background collector that the test asks itself, so that injected time rules it like everything else."""
+
+    def __init__(self, registered: InBackground, clock: Callable[[], int]) -> None:
+        super().__init__(registered, clock, lambda: clock() / SECOND)
+        self._asked_slot: int | None = None
+
+    def step(self) -> None:
+        """Ask if a wall-clock multiple of the interval has come."""
+        slot = self._time_ns() // self.interval_ns
+        if slot != self._asked_slot:
+            self._asked_slot = slot
+            self._ask(slot * self.interval_ns, is_tick=True)
 
 
 def seen(entity: str, time_ns: int, *values: float, **labels: str) -> Observation:

@@ -46,7 +46,7 @@ def feed(collector: ScriptedBackground, seconds: float, clock: Clock | None = No
     listener, stats = Listener(), RunStats()
     background = BackgroundFeed([thread], listener, stats)
     thread.run(clock.wait)
-    return Fed([*background.due(clock.now_ns, 100 * MS), *background.all(clock.now_ns)], listener, stats)
+    return Fed([*background.due(clock.now_ns, 100 * MS), *background.finish(clock.now_ns)], listener, stats)
 
 
 def test_observations_become_batches_and_the_collector_is_up() -> None:

@@ -47,7 +47,7 @@ class Paced:
             self.seconds += 0.1
 
     def factors(self) -> dict[str, int]:
-        return {paced.name: paced.slowed_by for paced in [*self.groups, self.thread]}
+        return {group.name: group.slowed_by for group in self.groups} | {self.thread.name: self.thread.slowed_by}
 
 
 def test_it_measures_every_ten_seconds_and_never_judges_the_start() -> None:

@@ -22,6 +22,8 @@ RECORDED = Path(__file__).parents[2] / "data/proc/epyc_vm/proc"
 
 @dataclass
 class Outlet:
+    """Keeps everything; blocks as a reader would see them."""
+
     blocks: list[SampleBlock] = field(default_factory=list)
     fates: list[tuple[str, str | None]] = field(default_factory=list)
     ticks: list[int] = field(default_factory=list)
