@@ -1,4 +1,4 @@
-"""Child processes of a bench: Python modules with their output in build/bench, killed at the end."""
+"""Child processes of a bench, with their output in build/bench, killed at the end."""
 
 import subprocess
 import sys
@@ -12,17 +12,22 @@ LOGS = Path("build/bench")
 
 
 @contextmanager
-def module_process(arguments: Sequence[str], log: str) -> Iterator[subprocess.Popen[bytes]]:
-    """`python -m ARGUMENTS` as long as the context; it writes to build/bench/LOG."""
+def child_process(command: Sequence[str], log: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`COMMAND` as long as the context; it writes to build/bench/LOG."""
     LOGS.mkdir(parents=True, exist_ok=True)
     with (
         (LOGS / log).open("wb") as output,
-        subprocess.Popen([sys.executable, "-m", *arguments], stdout=output, stderr=subprocess.STDOUT) as process,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT) as process,
     ):
         try:
             yield process
         finally:
             process.kill()
+
+
+def module_process(arguments: Sequence[str], log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """`python -m ARGUMENTS` as long as the context; it writes to build/bench/LOG."""
+    return child_process([sys.executable, "-m", *arguments], log)
 
 
 def features_worker(

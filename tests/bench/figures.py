@@ -9,8 +9,12 @@ class BenchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number: its name (the key in the JSON file), unit, and what it is."""
+    """One measured number: its name (the key in the JSON file), unit, and what it is.
+
+    `needs`: what this machine lacks where a bench may leave the figure out, such as `Debian's collectd`.
+    """
 
     name: str
     unit: str
     description: str
+    needs: str = ""

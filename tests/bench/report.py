@@ -12,14 +12,17 @@ from rich.table import Table
 from tests.bench.figures import Figure
 from tests.bench.machine import Machine
 
-Measured = Sequence[tuple[Figure, float]]
+Measured = Sequence[tuple[Figure, float | None]]
+"""None is a figure that could not be measured on this machine."""
 
 # Where no terminal says how wide it is.
 _PLAIN_COLUMNS = 150
 
 
-def shown(value: float) -> str:
+def shown(value: float | None) -> str:
     """A value with as many digits as a measurement deserves: three, or a whole number."""
+    if value is None:
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -34,7 +37,7 @@ def print_table(machine: Machine, measured: Measured, console: Console | None = 
     table.add_column("unit", no_wrap=True)
     table.add_column("what it is")
     for figure, value in measured:
-        table.add_row(figure.name, shown(value), figure.unit, figure.description)
+        table.add_row(figure.name, shown(value), figure.unit, _described(figure, value))
     console.print(_heading(machine), markup=False, highlight=False)
     console.print(table)
 
@@ -46,7 +49,7 @@ def markdown(machine: Machine, measured: Measured) -> Iterator[str]:
     yield "| figure | value | unit | what it is |"
     yield "|---|---:|---|---|"
     for figure, value in measured:
-        yield f"| `{figure.name}` | {shown(value)} | {figure.unit} | {figure.description} |"
+        yield f"| `{figure.name}` | {shown(value)} | {figure.unit} | {_described(figure, value)} |"
 
 
 def write_json(folder: Path, name: str, values: Mapping[str, object]) -> None:
@@ -63,6 +66,10 @@ def write_json(folder: Path, name: str, values: Mapping[str, object]) -> None:
 def write_machine(folder: Path, machine: Machine) -> None:
     """Writes `folder/machine.json`."""
     write_json(folder, "machine", asdict(machine))
+
+
+def _described(figure: Figure, value: float | None) -> str:
+    return figure.description if value is not None else f"not measured, needs {figure.needs}: {figure.description}"
 
 
 def _heading(machine: Machine) -> str:

@@ -26,9 +26,9 @@ class Bench:
 
 @dataclass
 class Results:
-    """Figures with their values, bench by bench, and the benches that could not run."""
+    """Figures with their values, None where this machine lacks what one needs, and the benches that could not run."""
 
-    measured: list[tuple[Figure, float]] = field(default_factory=list)
+    measured: list[tuple[Figure, float | None]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
 
@@ -60,14 +60,15 @@ def run_benches(
             results.failed.append(name)
             say(f"{name} could not run ({type(error).__name__}): {error}")
         else:
-            results.measured += [(figure, values[figure.name]) for figure in bench.figures]
+            results.measured += [(figure, values.get(figure.name)) for figure in bench.figures]
             say(f"{name} done after {time.monotonic() - begin:.0f} s")
     return results
 
 
 def _in_order(figures: Sequence[Figure], values: dict[str, float]) -> dict[str, float]:
-    declared = [figure.name for figure in figures]
-    if set(declared) != set(values):
-        missing, unknown = set(declared) - set(values), set(values) - set(declared)
+    declared = {figure.name for figure in figures}
+    required = {figure.name for figure in figures if not figure.needs}
+    if not required <= values.keys() <= declared:
+        missing, unknown = required - values.keys(), values.keys() - declared
         raise BenchError(f"not measured: {sorted(missing)}; not declared: {sorted(unknown)}")
-    return {name: float(values[name]) for name in declared}
+    return {figure.name: float(values[figure.name]) for figure in figures if figure.name in values}

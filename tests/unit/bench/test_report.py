@@ -49,6 +49,12 @@ def test_each_figure_has_its_value_and_unit_in_one_row() -> None:
     assert ["worker_vs_empty_agent", "0.457", "ratio", "worker", "/", "empty", "agent"] in rows
 
 
+def test_a_figure_that_was_not_measured_says_what_it_needs() -> None:
+    peer = Figure("peer_ms", "ms", "how long a neighbour takes", needs="Debian's neighbour")
+    row = "| `peer_ms` | - | ms | not measured, needs Debian's neighbour: how long a neighbour takes |"
+    assert list(markdown(_MACHINE, [(peer, None)]))[-1] == row
+
+
 def test_a_markdown_row_has_four_cells_on_one_line() -> None:
     lines = list(markdown(_MACHINE, _MEASURED))
     assert lines[2:4] == ["| figure | value | unit | what it is |", "|---|---:|---|---|"]

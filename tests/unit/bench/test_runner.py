@@ -50,6 +50,13 @@ def test_a_bench_measures_exactly_what_it_declares(tmp_path: Path, values: dict[
     assert any("not measured" in sentence for sentence in said)
 
 
+def test_a_figure_that_needs_what_this_machine_lacks_may_be_left_out(tmp_path: Path) -> None:
+    peer = Figure("peer_ms", "ms", "how long a neighbour takes", needs="Debian's neighbour")
+    results = run_benches(["one"], tmp_path, lambda _: None, lambda _: Bench((_FAST, peer), lambda: {"fast_ms": 1.0}))
+    assert results.measured == [(_FAST, 1.0), (peer, None)]
+    assert json.loads((tmp_path / "one.json").read_text()) == {"fast_ms": 1.0}
+
+
 def test_progress_says_how_many_benches_there_are(tmp_path: Path) -> None:
     _, said = _run(tmp_path, broken=_fails, second=_fails)
     assert [sentence for sentence in said if "of 2" in sentence] == ["broken (1 of 2) ...", "second (2 of 2) ..."]
