@@ -37,13 +37,13 @@ class Group:
         self.entity = entity
         self.importance = max(entry.importance for entry in scheduled)
         self.interval_ns = interval_ns
-        self.slowed_by = 1
+        self._slowed_by = 1
         self._full_pace_ns = interval_ns
         self._agents_block_ns = block_ns
         self._block_ns = block_time_ns(interval_ns, block_ns)
         ticks = -(-self._block_ns // interval_ns)
         self._sampler = Sampler([entry.collector for entry in scheduled], ticks, stats)
-        self._grid_ns = 0
+        self._grid_ns = self._due_ns = 0
 
     @property
     def metrics(self) -> int:
@@ -52,31 +52,42 @@ class Group:
 
     def begin(self, time_ns: int) -> None:
         """Give collectors that compute increments their first reading."""
-        self._grid_ns = time_ns
-        self._sampler.sample(time_ns)
+        self.read(time_ns, time_ns)
         self._sampler.take()
 
     def is_due(self, grid_ns: int) -> bool:
-        """Whether a grid point of this group has come since its last reading."""
-        return grid_ns // self.interval_ns != self._grid_ns // self.interval_ns
+        """Whether a grid point of this group has come since its last reading, or the clock was set back."""
+        return grid_ns >= self._due_ns or grid_ns < self._grid_ns
 
     def missed(self, grid_ns: int) -> int:
         """How many grid points were left out between the last reading and this one."""
-        return max(0, grid_ns // self.interval_ns - self._grid_ns // self.interval_ns - 1)
+        return max(0, grid_ns - self._due_ns) // self.interval_ns
 
     def read(self, grid_ns: int, time_ns: int) -> None:
         """Read every collector."""
         self._grid_ns = grid_ns
+        self._due_ns = (grid_ns // self.interval_ns + 1) * self.interval_ns
         self._sampler.sample(time_ns)
 
     def is_over(self, grid_ns: int) -> bool:
         """Whether a grid point lies beyond the block that is being filled."""
-        return self._grid_ns // self._block_ns != grid_ns // self._block_ns
+        return not self._sampler.is_empty and self._grid_ns // self._block_ns != grid_ns // self._block_ns
 
     @property
     def is_full(self) -> bool:
         """Whether the block takes no further reading."""
         return self._sampler.is_full or self.is_over(self._grid_ns + self.interval_ns)
+
+    @property
+    def slowed_by(self) -> int:
+        """By which factor the interval is longer than at full pace, at the latest from the next block on."""
+        return self._slowed_by
+
+    @slowed_by.setter
+    def slowed_by(self, factor: int) -> None:
+        self._slowed_by = factor
+        if self._sampler.is_empty:
+            self._set_interval()
 
     def take(self) -> tuple[Batch | None, Mapping[str, str | None]]:
         """What was read since the last time, and by collector why it failed (None: it did not)."""
@@ -85,10 +96,14 @@ class Group:
         if samples is not None:
             batch = Batch(self.name, self.entity, self.interval_ns, self._sampler.metrics, samples, {})
             fates = {collector: samples.failures.get(collector) for collector in self._sampler.collectors}
-        # A block has one interval.
-        self.interval_ns = self._full_pace_ns * self.slowed_by
-        self._block_ns = block_time_ns(self.interval_ns, self._agents_block_ns)
+        self._set_interval()
         return batch, fates
+
+    def _set_interval(self) -> None:
+        """Between two blocks, since each has one interval."""
+        self.interval_ns = self._full_pace_ns * self._slowed_by
+        self._due_ns = -(-self._due_ns // self.interval_ns) * self.interval_ns
+        self._block_ns = block_time_ns(self.interval_ns, self._agents_block_ns)
 
 
 def groups_of(scheduled: Sequence[Scheduled], base_ns: int, block_ns: int, stats: RunStats) -> list[Group]:

@@ -71,6 +71,11 @@ class Sampler:
         return [track.collector.name for track in self._tracks]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read since the samples were taken."""
+        return not self._read
+
+    @property
     def is_full(self) -> bool:
         """Whether the samples have to be taken before the next tick."""
         return self._read == self._capacity

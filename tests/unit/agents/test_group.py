@@ -66,8 +66,8 @@ def test_another_interval_begins_with_a_block() -> None:
     (group,) = groups(entry("a"))
     group.begin(START - 30 * MS)
     assert len(blocks(group, *range(0, 500, 100))) == 1
-    group.slowed_by = 4
     group.read(START + 500 * MS, START + 500 * MS)
+    group.slowed_by = 4
     assert group.interval_ns == 100 * MS
     batch, _ = group.take()
     assert batch is not None
@@ -76,6 +76,17 @@ def test_another_interval_begins_with_a_block() -> None:
     batch, _ = group.take()
     assert batch is None
     assert group.interval_ns == 400 * MS
+
+
+def test_a_changed_interval_never_leaves_its_grid() -> None:
+    (group,) = groups(entry("a", 1000))
+    group.begin(START - 30 * MS)
+    assert blocks(group, *range(0, 3000, 100)) == [[0, 1000], [2000]]
+    group.slowed_by = 8
+    # 8 s after the epoch's multiples, of which START is one.
+    assert blocks(group, *range(3000, 9000, 100)) == [[8000]]
+    group.slowed_by = 2
+    assert blocks(group, *range(9000, 19000, 100)) == [[16000], [18000]]
 
 
 def test_a_block_holds_two_readings_unless_the_first_would_wait_too_long() -> None:
