@@ -8,6 +8,7 @@ from pulsetrain.agents.attribution.settings import AttributionSettings
 from pulsetrain.agents.budget import BudgetSettings
 from pulsetrain.agents.collectors.perf.settings import PerfSettings
 from pulsetrain.agents.collectors.scrape.settings import ScrapeTarget, check_targets
+from pulsetrain.agents.collectors.training.settings import HookSettings
 from pulsetrain.agents.log_settings import LogSettings
 from pulsetrain.agents.spool.settings import SpoolSettings
 from pulsetrain.schemas.identity import MAX_LABEL_CHARACTERS, MAX_LABELS
@@ -30,6 +31,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `log`: where the agent logs. `budget`:
     beyond which the agent slows down. `attribution`: where is looked up who runs what. `perf`: what
     the processor's counters count. `scrape`: endpoints of other programs.
+    `hook`: where training hooks find the agent.
 
     Raises:
         ValueError: a setting can't work.
@@ -50,6 +52,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     attribution: AttributionSettings = AttributionSettings()
     perf: PerfSettings = PerfSettings()
     scrape: tuple[ScrapeTarget, ...] = ()
+    hook: HookSettings = HookSettings()
 
     def __post_init__(self) -> None:
         _check_node(self.node)

@@ -1,5 +1,6 @@
 """One module a source of raw samples; these are the lists of them."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pulsetrain.agents.collectors.base import Collector, Roots
@@ -24,6 +25,7 @@ from pulsetrain.agents.collectors.rapl import RaplCollector
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground, Scheduled
 from pulsetrain.agents.collectors.softnet import softnet_collector
 from pulsetrain.agents.collectors.thermal_throttle import ThermalThrottleCollector
+from pulsetrain.agents.collectors.training.collector import TrainingCollector
 from pulsetrain.agents.run_stats import RunStats
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def background_collectors(roots: Roots, settings: "AgentSettings") -> list[InBac
         InBackground(HwmonCollector(roots), Importance.LOW),
         *(InBackground(collector) for collector in _scrape_collectors(settings)),
         *_perf_collectors(roots, settings),
+        *_training_collectors(settings, attribution.labels_of_pid),
     ]
 
 
@@ -82,6 +85,14 @@ def _perf_collectors(roots: Roots, settings: "AgentSettings") -> list[InBackgrou
     from pulsetrain.agents.collectors.perf.collector import perf_collector
 
     return [InBackground(perf_collector(settings.perf, roots))]
+
+
+def _training_collectors(
+    settings: "AgentSettings", labels_of_pid: Callable[[int], Mapping[str, str]]
+) -> list[InBackground]:
+    if settings.hook.enabled == "off":
+        return []
+    return [InBackground(TrainingCollector(settings.hook, labels_of_pid), Importance.HIGH)]
 
 
 def _scrape_collectors(settings: "AgentSettings") -> "list[ScrapeCollector]":

@@ -51,4 +51,10 @@ TRAINING_METRICS = (
         "Steps that the hook could not hand to the agent.",
         judged_by=JudgedBy.NOTHING,
     ),
+    counter(
+        "pulsetrain.agent.hook.messages_refused",
+        "{message}",
+        "Messages at the hooks' socket that the agent could not use.",
+        judged_by=JudgedBy.NOTHING,
+    ),
 )

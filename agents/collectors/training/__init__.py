@@ -1,0 +1,1 @@
+"""What training hooks (`pulsetrain.agents.hook`) tell this node's agent."""
