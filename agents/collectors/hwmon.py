@@ -87,6 +87,8 @@ def find_sensors(folder: Path) -> list[Sensor]:
 
 
 def _sensors(device: str, chip: Path) -> Iterator[Sensor]:
+    if not (chip / "name").exists() and (chip / "device/name").exists():
+        chip = chip / "device"  # where older drivers have their files
     name = _text(chip / "name")
     found: set[str] = set()
     for path in sorted(chip.glob("*_*"), key=_place):
@@ -99,7 +101,8 @@ def _sensors(device: str, chip: Path) -> Iterator[Sensor]:
             continue
         found.add(channel)
         metric, scale = _METRICS[kind]
-        identifier = metric_id(metric, **{"hw.id": device, "hw.name": name, "hw.sensor_location": label})
+        chip_name = {"hw.name": name} if name else {}
+        identifier = metric_id(metric, **chip_name, **{"hw.id": device, "hw.sensor_location": label})
         is_of_cpu = kind == "temp" and name in _CPU_CHIPS
         yield Sensor(path, chip / f"{channel}_fault", identifier, scale, is_of_cpu)
 

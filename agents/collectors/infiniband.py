@@ -5,12 +5,13 @@ A driver asks its card for some of these counters, which takes a while, and may 
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pulsetrain.agents.collectors.background_files import SMALL_FILE_BYTES, BackgroundFiles
 from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
+from pulsetrain.agents.collectors.growing_sums import GrowingSums
 from pulsetrain.agents.collectors.infiniband_counters import BANDWIDTH, COUNTERS, UP, PortCounter
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.errors import CollectError
@@ -26,12 +27,13 @@ _ACTIVE = b"4:"
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """A file of a port: what it says is `metric`, and its part of `total`."""
+    """A file of a port: what it says is `metric`, and its part of `total`, of a counter the sum."""
 
     path: Path
     metric: str
     total: str
     parse: Callable[[bytes], float]
+    is_counter: bool = True
 
 
 class InfinibandCollector(BackgroundFiles):
@@ -47,6 +49,7 @@ class InfinibandCollector(BackgroundFiles):
         self._folder = roots.sys / "class/infiniband"
         self.source = str(self._folder / "*/ports/*")
         self._files: list[tuple[PortFile, KernelFile]] = []
+        self._sums = GrowingSums()
         self._scanned_ns: int | None = None
 
     def is_supported(self) -> Support:
@@ -62,7 +65,6 @@ class InfinibandCollector(BackgroundFiles):
             self._scanned_ns = time_ns
         values: dict[str, float] = {}
         missing: dict[str, str] = {}
-        parts: dict[str, list[float]] = {}
         for port_file, file in self._files:
             try:
                 value = port_file.parse(file.read())
@@ -70,27 +72,48 @@ class InfinibandCollector(BackgroundFiles):
                 value = math.nan
                 missing[port_file.metric] = str(error)
             values[port_file.metric] = value
-            parts.setdefault(port_file.total, []).append(value)
         if len(missing) == len(values):
             raise CollectError(next(iter(missing.values()), f"there is no port left in {self.source}"))
-        up = UP.metric(None)
-        for total, numbers in parts.items():
-            values[total] = sum(numbers) / (len(numbers) if total == up else 1)
+        values |= self._totals(values)
         return Collected([Observation(HOST, time_ns, tuple(values), list(values.values()), missing)])
+
+    def _totals(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Sums over the ports, and the share of them that is up."""
+        files = [file for file, _ in self._files]
+        totals = self._sums.add((file.total, file.metric, values[file.metric]) for file in files if file.is_counter)
+        up = [values[file.metric] for file in files if file.total == UP.metric(None)]
+        bandwidth = [values[file.metric] for file in files if file.total == BANDWIDTH.metric(None)]
+        if up:
+            totals[UP.metric(None)] = sum(up) / len(up)
+        if bandwidth:
+            totals[BANDWIDTH.metric(None)] = sum(bandwidth)
+        return totals
 
     def _scan(self) -> None:
         """Bring the files up to date with the ports that there are; those that stay remain open."""
-        before = {port_file.path: file for port_file, file in self._files}
-        self._files = [
-            (found, before.get(found.path) or KernelFile(found.path, head_bytes=SMALL_FILE_BYTES))
-            for found in find_port_files(self._folder)
-        ]
-        for path in before.keys() - {port_file.path for port_file, _ in self._files}:
-            before[path].close()
+        before = {port_file.path: (port_file, file) for port_file, file in self._files}
+        self._files = []
+        for found in find_port_files(self._folder):
+            entry = before.pop(found.path, None) or _opened(found)
+            if entry is not None:
+                self._files.append(entry)
+        for _, file in before.values():
+            file.close()
 
     def _close_files(self) -> None:
         for _, file in self._files:
             file.close()
+
+
+def _opened(found: PortFile) -> tuple[PortFile, KernelFile] | None:
+    """None where the port only has the file and no number for it: `N/A (no PMA)`, as some drivers say."""
+    file = KernelFile(found.path, head_bytes=SMALL_FILE_BYTES)
+    try:
+        found.parse(file.read())
+    except (CollectError, ValueError):
+        file.close()
+        return None
+    return found, file
 
 
 def find_port_files(folder: Path) -> list[PortFile]:
@@ -100,10 +123,11 @@ def find_port_files(folder: Path) -> list[PortFile]:
 
 
 def _files_of(port: Path) -> list[PortFile]:
-    def file(name: str, counter: PortCounter, parse: Callable[[bytes], float]) -> PortFile:
-        return PortFile(port / name, counter.metric(f"{port.parents[1].name}:{port.name}"), counter.metric(None), parse)
+    def file(name: str, metric: PortCounter, parse: Callable[[bytes], float], is_counter: bool = True) -> PortFile:
+        own = metric.metric(f"{port.parents[1].name}:{port.name}")
+        return PortFile(port / name, own, metric.metric(None), parse, is_counter)
 
-    files = [file("state", UP, _is_active), file("rate", BANDWIDTH, _bytes_per_second)]
+    files = [file("state", UP, _is_active, False), file("rate", BANDWIDTH, _bytes_per_second, False)]
     files += [file(name, counter, _scaled(counter.scale)) for name, counter in COUNTERS.items()]
     return [found for found in files if found.path.exists()]
 

@@ -12,8 +12,11 @@ from pulsetrain.agents.errors import CollectError
 
 _MAX_PACKAGES = 16
 _MILLISECOND = 1e-3
-_METRICS = ("system.linux.cpu.throttles", "system.linux.cpu.throttled_time")
-_FILES = {"package_throttle_count": 1.0, "package_throttle_total_time_ms": _MILLISECOND}
+_FILES = {
+    "package_throttle_count": ("system.linux.cpu.throttles", 1.0),
+    "package_throttle_total_time_ms": ("system.linux.cpu.throttled_time", _MILLISECOND),
+}
+"""Kernels before 5.6 have only the first."""
 
 
 class ThermalThrottleCollector:
@@ -24,13 +27,17 @@ class ThermalThrottleCollector:
         self.entity = HOST
         self._folder = roots.sys / "devices/system/cpu"
         self.source = str(self._folder / "cpu*/thermal_throttle/package_throttle_*")
-        self._files: list[tuple[KernelFile, ...]] = []
+        self._packages: list[tuple[KernelFile, ...]] = []
+        self._columns: list[tuple[str, float]] = []
 
     def is_supported(self) -> Support:
-        """Whether each package counts."""
+        """Whether the packages count."""
         self.close()
-        self._files = [tuple(KernelFile(folder / name) for name in _FILES) for folder in find_packages(self._folder)]
-        if not self._files:
+        folders = find_packages(self._folder)
+        names = [name for name in _FILES if folders and all((folder / name).exists() for folder in folders)]
+        self._packages = [tuple(KernelFile(folder / name) for name in names) for folder in folders]
+        self._columns = [_FILES[name] for name in names]
+        if not names:
             return Support(False, f"there is no {self.source}")
         try:
             self.decode(self.read())
@@ -40,11 +47,11 @@ class ThermalThrottleCollector:
 
     def metrics(self) -> tuple[str, ...]:
         """Metric ids in the order of the values."""
-        return _METRICS
+        return tuple(metric for metric, _ in self._columns)
 
     def read(self) -> list[list[bytes]]:
         """By package, the counters as they are written."""
-        return [[file.read() for file in files] for files in self._files]
+        return [[file.read() for file in files] for files in self._packages]
 
     def decode(self, reading: list[list[bytes]]) -> Sequence[float]:
         """Their sums."""
@@ -52,11 +59,11 @@ class ThermalThrottleCollector:
             columns = [[int(content) for content in contents] for contents in zip(*reading, strict=True)]
         except ValueError as error:
             raise CollectError(f"{self.source} holds something unexpected: {error}") from error
-        return [sum(column) * scale for column, scale in zip(columns, _FILES.values(), strict=True)]
+        return [sum(column) * scale for column, (_, scale) in zip(columns, self._columns, strict=True)]
 
     def close(self) -> None:
         """Close the files."""
-        for files in self._files:
+        for files in self._packages:
             for file in files:
                 file.close()
 

@@ -107,6 +107,15 @@ def test_a_chip_without_a_device_goes_by_its_number(tmp_path: Path) -> None:
     assert values(collector) == {"hw.temperature{hw.id=hwmon7,hw.name=acpitz,hw.sensor_location=temp1}": 30.0}
 
 
+def test_the_files_of_an_older_driver_are_in_the_folder_of_its_device(tmp_path: Path) -> None:
+    folder = chip(tmp_path, 3, "applesmc.768", "unused")
+    (folder / "name").rename(folder / "device/name")
+    (folder / "device/name").write_text("applesmc\n")
+    (folder / "device/fan2_input").write_text("1998\n")
+    collector = HwmonCollector(Roots(tmp_path, tmp_path))
+    assert values(collector) == {"hw.fan.speed{hw.id=applesmc.768,hw.name=applesmc,hw.sensor_location=fan2}": 1998}
+
+
 def test_without_sensors_the_collector_is_not_supported_and_when_all_go_it_fails(tmp_path: Path) -> None:
     assert "no sensor" in HwmonCollector(Roots(tmp_path, tmp_path)).is_supported().reason
     collector, _ = machine(tmp_path)

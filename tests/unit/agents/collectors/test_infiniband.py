@@ -116,6 +116,14 @@ def test_a_counter_that_cannot_be_read_is_missing_and_so_is_its_sum(tmp_path: Pa
     assert found["hw.network.io{hw.type=network,network.io.direction=transmit}"] == 8080
 
 
+def test_a_counter_that_a_port_has_in_name_only_is_absent_and_does_not_take_the_sum_away(tmp_path: Path) -> None:
+    _, second = two_ports(tmp_path)
+    (second / "counters/port_rcv_data").write_text("N/A (no PMA)\n")
+    found = values(InfinibandCollector(Roots(tmp_path, tmp_path)))
+    assert found["hw.network.io{hw.type=network,network.io.direction=receive}"] == 4000
+    assert "hw.network.io{hw.id=mlx5_1:1,hw.type=network,network.io.direction=receive}" not in found
+
+
 def test_a_port_that_comes_later_is_seen_within_half_a_minute(tmp_path: Path) -> None:
     two_ports(tmp_path)
     collector = InfinibandCollector(Roots(tmp_path, tmp_path))

@@ -32,6 +32,15 @@ def test_each_package_counts_once(tmp_path: Path) -> None:
     collector.close()
 
 
+def test_an_older_kernel_counts_how_often_but_not_how_long(tmp_path: Path) -> None:
+    (cpu(tmp_path, 0, 0, "30", "1") / "thermal_throttle/package_throttle_total_time_ms").unlink()
+    (cpu(tmp_path, 1, 1, "6", "1") / "thermal_throttle/package_throttle_total_time_ms").unlink()
+    collector = ThermalThrottleCollector(Roots(tmp_path, tmp_path))
+    assert collector.is_supported().supported
+    assert collector.metrics() == ("system.linux.cpu.throttles",)
+    assert collector.decode(collector.read()) == [36]
+
+
 def test_a_machine_that_does_not_count_does_not_support_the_collector(tmp_path: Path) -> None:
     collector = ThermalThrottleCollector(Roots(tmp_path, tmp_path))
     assert "there is no" in collector.is_supported().reason
