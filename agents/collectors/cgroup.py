@@ -7,6 +7,7 @@ own group uses belongs to the host's entity: to the agent, the container is the 
 import logging
 import resource
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 from pulsetrain.agents.collectors.background_files import BackgroundFiles
 from pulsetrain.agents.collectors.base import HOST, Collected, Roots, Support
@@ -29,6 +30,9 @@ _RESCAN_NS = 10_000_000_000
 """Containers that come and limits that change are seen after so long."""
 
 _MAX_CONTAINERS = 128
+_SANDBOXES_AND_CONTAINERS = 2
+"""A pod has a sandbox for each container at most."""
+
 _FILES_OF_OTHERS = 384
 _FILES_OF_A_CONTAINER = 10
 
@@ -99,28 +103,31 @@ class ControlGroupCollector(BackgroundFiles):
         if hierarchy is None:
             return
         limits = GroupLimits(hierarchy)
-        entities = self._entities(hierarchy, limits)
-        for key in self._groups.keys() - set(entities):
+        containers = self._containers(hierarchy)
+        wanted = [(entity, path) for path, (entity, _) in containers.items()]
+        own = own_path(self._own_cgroups(), hierarchy)
+        if own is not None and limits.of(own).are_tighter_than(self._machine):
+            wanted.append((HOST, own))
+        for key in self._groups.keys() - set(wanted):
             self._groups.pop(key).close()
-        for entity, path in entities:
+        for entity, path in wanted:
             group = self._groups.get((entity, path))
             if group is None:
                 group = self._groups[entity, path] = ControlGroup(entity, hierarchy, path, self._files)
-            group.limits, group.labels = limits.of(path).within(self._machine), self._labels_of(path)
+            group.limits = limits.of(path).within(self._machine)
+            group.labels = containers[path][1] if path in containers else {}
 
-    def _entities(self, hierarchy: Hierarchy, limits: GroupLimits) -> list[tuple[str, str]]:
-        """Entities and paths of what is to be read."""
-        found = [(entity, path) for path, entity in find_containers(hierarchy.walked, self._most + 1).items()]
-        if len(found) > self._most and not self._has_told:
+    def _containers(self, hierarchy: Hierarchy) -> dict[str, tuple[str, Mapping[str, str]]]:
+        """Entity and labels by path, as many as may be read."""
+        found = find_containers(hierarchy.walked, _SANDBOXES_AND_CONTAINERS * self._most + 1)
+        containers = without_sandboxes({path: (entity, self._labels_of(path)) for path, entity in found.items()})
+        if len(containers) > self._most and not self._has_told:
             self._has_told = True
             _LOG.warning(
                 "This node has more than %d containers: the others are not read. Allow the agent more open files.",
                 self._most,
             )
-        own = own_path(self._own_cgroups(), hierarchy)
-        if own is not None and limits.of(own).are_tighter_than(self._machine):
-            return [(HOST, own), *found[: self._most]]
-        return found[: self._most]
+        return dict(islice(containers.items(), self._most))
 
     def _own_cgroups(self) -> str:
         try:
@@ -133,6 +140,18 @@ class ControlGroupCollector(BackgroundFiles):
             group.close()
         self._groups.clear()
         self._scanned_ns = None
+
+
+def without_sandboxes(
+    containers: Mapping[str, tuple[str, Mapping[str, str]]],
+) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Leave out what holds a pod's namespaces and does nothing: it has no container's name where its siblings have."""
+    named_pods = {labels["pod_uid"] for _, labels in containers.values() if {"pod_uid", "container"} <= labels.keys()}
+    return {
+        path: (entity, labels)
+        for path, (entity, labels) in containers.items()
+        if "container" in labels or labels.get("pod_uid") not in named_pods
+    }
 
 
 def most_containers(open_files: int) -> int:

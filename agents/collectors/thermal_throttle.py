@@ -16,7 +16,7 @@ _FILES = {
     "package_throttle_count": ("system.linux.cpu.throttles", 1.0),
     "package_throttle_total_time_ms": ("system.linux.cpu.throttled_time", _MILLISECOND),
 }
-"""Kernels before 5.6 have only the first."""
+"""Older kernels have only the first."""
 
 
 class ThermalThrottleCollector:

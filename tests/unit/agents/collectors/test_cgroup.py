@@ -295,6 +295,20 @@ def test_labels_of_a_group_come_from_whoever_knows_them(tmp_path: Path) -> None:
     assert observed(collector)["container:4f7ac0ffee11"].labels == {"pod": "train-0"}
 
 
+def test_a_pods_sandbox_is_left_out_where_its_containers_are_known_by_name(tmp_path: Path) -> None:
+    pod, other = "/kubepods.slice/kubepods-pod1.slice", "/kubepods.slice/kubepods-pod2.slice"
+    labels = {
+        f"{pod}/cri-containerd-{'a1' * 32}.scope": {"pod_uid": "1", "container": "worker"},
+        f"{pod}/cri-containerd-{'b2' * 32}.scope": {"pod_uid": "1"},
+        f"{other}/cri-containerd-{'c3' * 32}.scope": {"pod_uid": "2"},
+        f"/docker/{'d4' * 32}": {},
+    }
+    roots = node(tmp_path, {path: {"pids.current": "1\n"} for path in labels})
+    collector = ControlGroupCollector(roots, labels.__getitem__, MACHINE)
+    collector.is_supported()
+    assert set(observed(collector)) == {"container:a1a1a1a1a1a1", "container:c3c3c3c3c3c3", "container:d4d4d4d4d4d4"}
+
+
 def test_an_agent_under_a_limit_describes_its_own_group_as_the_host(tmp_path: Path) -> None:
     roots = node(tmp_path, {"": {"memory.max": "8589934592\n", "memory.current": "4294967296\n"}})
     assert values(observed(supported(roots))["host"])["container.memory.utilization"] == 0.5
