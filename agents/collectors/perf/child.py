@@ -53,6 +53,7 @@ class PerfChild:
         if self._process.stdout is None or self._process.stderr is None:
             raise OSError("no pipes to perf")
         self._output, self._error_output = self._process.stdout, self._process.stderr
+        self._complaining = [self._error_output]
         for stream in (self._output, self._error_output):
             os.set_blocking(stream.fileno(), False)
 
@@ -69,15 +70,26 @@ class PerfChild:
     def wait(self, seconds: float) -> None:
         """Wait until it prints something or ends, for so many seconds at most."""
         try:
-            select.select([self._output], [], [], seconds)
+            ready, _, _ = select.select([self._output, *self._complaining], [], [], seconds)
         except ValueError:
             # It was closed from another thread.
             return
+        if self._error_output in ready:
+            self._read_errors()
 
     def lines(self) -> list[bytes]:
-        """What it has printed since the last call; never waits."""
-        self._errors = (self._errors + _read(self._error_output))[-_PART_BYTES:]
-        return self._reader.lines(_read(self._output))
+        """What it has printed since the last call; never waits. One that can print no more is ended."""
+        lines: list[bytes] = []
+        for _ in range(_MAX_PARTS):
+            part = _read(self._output)
+            if part == b"":
+                self.end()
+            if not part:
+                break
+            lines += self._reader.lines(part)
+            if len(part) < _PART_BYTES:
+                break
+        return lines
 
     def exit_code(self) -> int | None:
         """How it ended, negative for a signal; None while it runs."""
@@ -85,6 +97,7 @@ class PerfChild:
 
     def error_text(self) -> str:
         """What it complained of last, on one line."""
+        self._read_errors()
         return _one_line(self._errors)
 
     def end(self) -> None:
@@ -102,6 +115,12 @@ class PerfChild:
         self.end()
         self._output.close()
         self._error_output.close()
+
+    def _read_errors(self) -> None:
+        part = _read(self._error_output)
+        self._errors = (self._errors + (part or b""))[-_PART_BYTES:]
+        if part == b"":
+            self._complaining = []
 
 
 def run_once(command: Sequence[str], seconds: float, environment: Mapping[str, str]) -> Answer | None:
@@ -128,14 +147,9 @@ def _one_line(text: bytes) -> str:
     return " ".join(text.decode("utf-8", "replace").split())[:_MAX_ERROR_CHARACTERS]
 
 
-def _read(stream: IO[bytes]) -> bytes:
-    parts = []
-    for _ in range(_MAX_PARTS):
-        try:
-            part = os.read(stream.fileno(), _PART_BYTES)
-        except BlockingIOError:
-            break
-        if not part:
-            break
-        parts.append(part)
-    return b"".join(parts)
+def _read(stream: IO[bytes]) -> bytes | None:
+    """What there is, at most `_PART_BYTES`; None for nothing now, nothing for the end."""
+    try:
+        return os.read(stream.fileno(), _PART_BYTES)
+    except BlockingIOError:
+        return None

@@ -127,18 +127,16 @@ class PerfCollector:
                 if self._closed or self._command is None:
                     return Collected()
                 running = self._running or self._start(self._command)
-                # Asked first, so that it prints nothing after the last reading.
-                exit_code = running.child.exit_code()
-                intervals = running.assembler.intervals(running.child.lines())
-                self._check(running, exit_code, heard=bool(intervals))
+            # Not under the lock, so that the collector can be closed meanwhile.
+            running.child.wait(max(0.0, (until_ns - self._monotonic_ns()) / _NANOSECOND))
+            with self._lock:
+                if self._closed or self._running is not running:
+                    return Collected()
+                intervals = self._intervals(running)
                 if intervals:
                     return Collected((self._observation(merged(intervals), running, self._command.events),))
-                if self._running is None:
-                    raise CollectError(self._failure)
-            left_ns = until_ns - self._monotonic_ns()
-            if left_ns <= 0:
+            if self._monotonic_ns() >= until_ns:
                 return Collected()
-            running.child.wait(left_ns / _NANOSECOND)
 
     def close(self) -> None:
         """End perf; it is not started again. A `collect` that waits returns."""
@@ -166,24 +164,36 @@ class PerfCollector:
         self._running = _Run(child, IntervalAssembler(command.parser), start_ns=now_ns, heard_ns=now_ns)
         return self._running
 
-    def _check(self, running: _Run, exit_code: int | None, heard: bool) -> None:
+    def _intervals(self, running: _Run) -> list[Interval]:
+        """What is complete by now; a child that has ended or fallen silent is given up.
+
+        Raises:
+            CollectError: it was.
+        """
         now_ns = self._monotonic_ns()
-        if heard:
+        intervals = running.assembler.intervals(running.child.lines())
+        exit_code = None if intervals else running.child.exit_code()
+        if exit_code is not None:
+            # It may have printed something between the two.
+            intervals = running.assembler.intervals(running.child.lines())
+        if intervals:
             running.heard_ns = now_ns
             self._pause_seconds = _FIRST_PAUSE_SECONDS
+            return intervals
+        said = running.child.error_text() or running.assembler.last_error
         silent_seconds = (now_ns - running.heard_ns) / _NANOSECOND
         if exit_code is not None:
-            said = running.child.error_text() or running.assembler.last_error or "it said nothing"
-            self._end(running, f"perf ended with code {exit_code}: {said}")
+            self._end(running, f"perf ended with code {exit_code}: {said or 'it said nothing'}")
         elif silent_seconds > max(_LEAST_SILENT_SECONDS, _SILENT_INTERVALS * self.interval_ms / 1000):
-            said = running.child.error_text() or running.assembler.last_error
             self._end(running, f"perf completed no interval for {silent_seconds:.0f} s{said and ': '}{said}")
+        return []
 
     def _end(self, running: _Run, failure: str) -> None:
         self._skipped_before = self._skipped(running)
         running.child.close()
         self._running = None
         self._pause(failure)
+        raise CollectError(self._failure)
 
     def _pause(self, failure: str) -> None:
         self._failure = f"{failure}; next try in {self._pause_seconds:.0f} s"

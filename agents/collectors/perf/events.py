@@ -10,6 +10,7 @@ Context switches and page faults are not among them: /proc has both at every tic
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pulsetrain.agents.collectors.perf.machine import unit_kind
 from pulsetrain.schemas.catalogue import metric_id
@@ -39,7 +40,7 @@ class Event:
 
     def id_with(self, *more: tuple[str, str]) -> str:
         """The id of the metric, with more attributes."""
-        return metric_id(self.metric, **dict((*self.attributes, *more)))
+        return _metric_id(self.metric, (*self.attributes, *more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,12 @@ def joined(*sets: EventSet) -> EventSet:
     return EventSet(tuple(events.values()), tuple(ratio for each in sets for ratio in each.ratios))
 
 
+@lru_cache(maxsize=4096)
+def _metric_id(name: str, attributes: tuple[tuple[str, str], ...]) -> str:
+    return metric_id(name, **dict(attributes))
+
+
+@lru_cache(maxsize=4096)
 def split_name(printed: str) -> tuple[str, str]:
     """Unit and name of an event as perf prints it or is asked for it.
 

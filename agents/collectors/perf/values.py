@@ -73,11 +73,11 @@ def _put_rates(found: Values, by_event: dict[str, list[Row]], events: EventSet, 
 
 
 def _put_ratio(found: Values, ratio: Ratio, by_event: dict[str, list[Row]], events: EventSet) -> None:
-    pmus = {event.name: event.pmu for event in events.events}
     above, below = by_event.get(ratio.numerator, []), by_event.get(ratio.denominator, [])
-    kinds = {row.pmu or pmus.get(row.event, "") for row in above}
     if len({row.pmu for row in below}) > 1:
         # Two kinds of cores: what only one of them counts is a share of that one's.
+        pmus = {event.name: event.pmu for event in events.events}
+        kinds = {row.pmu or pmus.get(row.event, "") for row in above}
         below = [row for row in below if row.pmu in kinds]
     numerator, denominator = _total(_counts(above)), _total(_counts(below))
     missing = numerator.missing or denominator.missing

@@ -53,6 +53,7 @@ def all_lines(child: PerfChild, count: int) -> list[bytes]:
     found: list[bytes] = []
 
     def has_come() -> bool:
+        child.wait(0.1)
         found.extend(child.lines())
         return len(found) >= count
 
@@ -139,9 +140,9 @@ def test_a_program_is_found_only_if_it_may_be_executed(tmp_path: Path) -> None:
     assert find_program("perf", f"relative:{tmp_path / 'absent'}:{tmp_path}") == str(tmp_path / "perf")
 
 
-def collector(search_path: str, roots: Roots) -> PerfCollector:
+def collector(search_path: str, roots: Roots, interval_ms: int | None = None) -> PerfCollector:
     processes = own_processes({**os.environ, "PATH": search_path})
-    return PerfCollector(PerfSettings(), roots, processes, logical_cores=2)
+    return PerfCollector(PerfSettings(interval_ms=interval_ms), roots, processes, logical_cores=2)
 
 
 def observations(perf: PerfCollector, count: int) -> list[Observation]:
@@ -170,6 +171,28 @@ def test_the_collector_runs_on_a_program_that_prints_what_perf_printed(tmp_path:
         assert rate == pytest.approx(sum(counts) / end_seconds)
     finally:
         perf.close()
+
+
+def test_closing_ends_a_collect_that_waits_for_an_interval_of_minutes(tmp_path: Path) -> None:
+    script(tmp_path / "perf", f'touch {tmp_path}/started; case "$*" in *interval-count*) ;; *) exec sleep 600;; esac')
+    perf = collector(f"{tmp_path}:{os.environ['PATH']}", Roots(tmp_path, tmp_path), interval_ms=600_000)
+    assert perf.is_supported().supported
+    (tmp_path / "started").unlink()
+    brought: list[int] = []
+    waiting = threading.Thread(target=lambda: brought.append(len(perf.collect(time.time_ns()).observations)))
+    waiting.start()
+    until("the start of the child", (tmp_path / "started").exists)
+    perf.close()
+    waiting.join(LIMIT_SECONDS)
+    assert brought == [0]
+
+
+def test_a_child_that_closed_its_output_is_ended(tmp_path: Path) -> None:
+    child = PerfChild([script(tmp_path / "perf", "exec >&- 2>&-; exec sleep 600")], perf_environment(os.environ))
+    until("its end", lambda: child.lines() == [] and child.exit_code() is not None)
+    assert child.exit_code() == -signal.SIGTERM
+    child.wait(LIMIT_SECONDS)
+    child.close()
 
 
 @needs_perf
