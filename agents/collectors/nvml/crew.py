@@ -1,4 +1,4 @@
-"""A thread for each device, so that one whose driver hangs keeps nobody waiting."""
+"""Threads that ask one device after another, and as many more as there are devices whose driver hangs."""
 
 import threading
 import time
@@ -8,6 +8,13 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 AnswerT = TypeVar("AnswerT")
+
+_PATIENCE_SECONDS = 0.02
+"""Without an answer for so long, and with questions left, another thread takes over.
+
+One thread does while nothing hangs: eight that work at once fight for the interpreter, which costs several times the
+processor time, and each is memory.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +27,7 @@ class Answers(Generic[AnswerT]):
 
 
 class Crew(Generic[AnswerT]):
-    """Asks several at once. Who does not answer is not asked again until it has, so there is never a second thread.
+    """Asks several devices. One that does not answer is not asked again until it has, so it never holds two threads.
 
     Used by one thread, except `close`.
 
@@ -32,33 +39,57 @@ class Crew(Generic[AnswerT]):
     def __init__(self, name: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._name = name
         self._monotonic = monotonic
-        self._members: dict[str, _Member[AnswerT]] = {}
+        self._asked_at: dict[str, float] = {}
+        self._questions: SimpleQueue[tuple[str, Callable[[], AnswerT]] | None] = SimpleQueue()
         self._answers: SimpleQueue[_Answer[AnswerT]] = SimpleQueue()
+        self._threads = 0
+        self._closed = False
+
+    @property
+    def threads(self) -> int:
+        """How many threads there are."""
+        return self._threads
 
     def ask(self, questions: Mapping[str, Callable[[], AnswerT]], seconds: float) -> Answers[AnswerT]:
-        """Put each question to its member and wait for the answers, at most `seconds`.
+        """Put each question to its device and wait for the answers, at most `seconds`.
 
-        Nobody waits for a member that has been silent since an earlier call; its late answer is thrown away.
+        Nobody waits for a device that has been silent since an earlier call; its late answer is thrown away.
         """
         self._take_late_answers()
-        self._dismiss_all_but(questions)
-        asked_at, awaited = self._monotonic(), set()
-        for key, question in questions.items():
-            member = self._members.get(key)
-            if member is None:
-                member = self._members[key] = _Member(f"{self._name}-{len(self._members)}", key, self._answers)
-            if member.asked_at is None:
-                member.asked_at = asked_at
-                member.questions.put(question)
-                awaited.add(key)
+        now, silent = self._monotonic(), len(self._asked_at)
+        awaited = {key for key in questions if key not in self._asked_at}
+        for key in awaited:
+            self._asked_at[key] = now
+        for key in questions:
+            if key in awaited:
+                self._questions.put((key, questions[key]))
+        if self._questions.qsize() and self._threads <= silent:
+            self._start_thread()
         answers: Answers[AnswerT] = Answers()
-        until = asked_at + seconds
-        while awaited:
+        self._wait(awaited, now + seconds, answers)
+        now = self._monotonic()
+        answers.silent.update((key, now - self._asked_at[key]) for key in questions if key in self._asked_at)
+        self._dismiss_idle_threads()
+        return answers
+
+    def close(self) -> None:
+        """Let every thread end that isn't hanging; those that are end with the process."""
+        self._closed = True
+        for _ in range(self._threads):
+            self._questions.put(None)
+
+    def _wait(self, awaited: set[str], until: float, answers: Answers[AnswerT]) -> None:
+        while awaited and not self._closed:
+            left = until - self._monotonic()
             try:
-                answer = self._answers.get(timeout=max(until - self._monotonic(), 0.0))
+                answer = self._answers.get(timeout=min(max(left, 0.0), _PATIENCE_SECONDS))
             except Empty:
-                break
-            self._members[answer.key].asked_at = None
+                if left <= 0:
+                    return
+                if self._questions.qsize():
+                    self._start_thread()
+                continue
+            self._asked_at.pop(answer.key, None)
             if answer.key not in awaited:
                 continue
             awaited.discard(answer.key)
@@ -66,29 +97,32 @@ class Crew(Generic[AnswerT]):
                 answers.failed[answer.key] = answer.error
             else:
                 answers.given[answer.key] = answer.values[0]
-        now = self._monotonic()
-        for key in questions:
-            since = self._members[key].asked_at
-            if since is not None:
-                answers.silent[key] = now - since
-        return answers
-
-    def close(self) -> None:
-        """Let every thread end that isn't hanging; those that are end with the process."""
-        for member in list(self._members.values()):
-            member.questions.put(None)
 
     def _take_late_answers(self) -> None:
         while True:
             try:
-                answer = self._answers.get_nowait()
+                self._asked_at.pop(self._answers.get_nowait().key, None)
             except Empty:
                 return
-            self._members[answer.key].asked_at = None
 
-    def _dismiss_all_but(self, questions: Mapping[str, object]) -> None:
-        for key in [key for key, member in self._members.items() if key not in questions and member.asked_at is None]:
-            self._members.pop(key).questions.put(None)
+    def _start_thread(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._run, name=f"{self._name}-{self._threads}", daemon=True).start()
+
+    def _dismiss_idle_threads(self) -> None:
+        # Whoever is silent holds a thread; one more is kept for the next questions.
+        while self._threads > len(self._asked_at) + 1:
+            self._threads -= 1
+            self._questions.put(None)
+
+    def _run(self) -> None:
+        while (question := self._questions.get()) is not None:
+            key, ask = question
+            try:
+                answer = _Answer(key, (ask(),))
+            except Exception as error:
+                answer = _Answer(key, error=error)
+            self._answers.put(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +130,3 @@ class _Answer(Generic[AnswerT]):
     key: str
     values: tuple[AnswerT, ...] = ()
     error: Exception | None = None
-
-
-class _Member(Generic[AnswerT]):
-    def __init__(self, name: str, key: str, answers: "SimpleQueue[_Answer[AnswerT]]") -> None:
-        self.questions: SimpleQueue[Callable[[], AnswerT] | None] = SimpleQueue()
-        self.asked_at: float | None = None
-        self._key = key
-        self._answers = answers
-        threading.Thread(target=self._run, name=name, daemon=True).start()
-
-    def _run(self) -> None:
-        while (question := self.questions.get()) is not None:
-            try:
-                answer = _Answer(self._key, (question(),))
-            except Exception as error:
-                answer = _Answer(self._key, error=error)
-            self._answers.put(answer)
