@@ -18,6 +18,15 @@ from tests.topic_log import TopicReader
 _START_SECONDS = 60.0
 _LAST_BLOCK_SECONDS = 10.0
 
+# Nothing may slow it down while it is measured, and agents must not meet at one socket of hooks.
+_CONFIGURATION = """
+[agent]
+node = "{node}"
+interval_ms = {interval_ms}
+budget = {{ cpu_percent = 100.0, memory_mebibytes = 1000.0, load_per_core = 1000.0 }}
+hook = {{ socket_path = "{folder}/hook.sock" }}
+"""
+
 
 class PulsetrainAgent(Peer):
     """An agent whose blocks are read from the samples topic by its node's name."""
@@ -70,7 +79,7 @@ def pulsetrain_agent(interval_ms: int, bootstrap: str, folder: Path) -> Iterator
     """`pulsetrain agent` at that interval, with its configuration in the folder; it has begun to send."""
     node = f"bench-{interval_ms}ms"
     config = folder / "pulsetrain.toml"
-    config.write_text(f'[agent]\nnode = "{node}"\ninterval_ms = {interval_ms}\n')
+    config.write_text(_CONFIGURATION.format(node=node, interval_ms=interval_ms, folder=folder))
     command = ["pulsetrain.cli.main", "agent", "--config", str(config), "--bootstrap", bootstrap]
     with (
         closing(TopicReader(KafkaSettings(bootstrap=bootstrap), TopicNames().samples)) as samples,
