@@ -81,14 +81,15 @@ class InStep(BackgroundThread):
 
     def __init__(self, registered: InBackground, clock: Callable[[], int]) -> None:
         super().__init__(registered, clock, lambda: clock() / SECOND)
-        self._asked_slot: int | None = None
+        self._tick_ns = 0
 
     def step(self) -> None:
         """Ask if a wall-clock multiple of the interval has come."""
-        slot = self._time_ns() // self.interval_ns
-        if slot != self._asked_slot:
-            self._asked_slot = slot
-            self._ask(slot * self.interval_ns, is_tick=True)
+        now_ns = self._time_ns()
+        tick_ns = now_ns // self.interval_ns * self.interval_ns
+        if tick_ns > self._tick_ns or now_ns < self._tick_ns:
+            self._tick_ns = tick_ns
+            self._ask(tick_ns, is_tick=True)
 
 
 def seen(entity: str, time_ns: int, *values: float, **labels: str) -> Observation:
