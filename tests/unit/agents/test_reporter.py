@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.agents.governor import Usage
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reporter import Reporter
 from pulsetrain.agents.run_stats import RunStats
@@ -118,3 +120,77 @@ def test_the_end_is_told_with_the_counters() -> None:
     stats.ticks = 7
     says.stopped()
     assert (recorder.messages[0].event, recorder.messages[0].details["ticks"]) == (StatusEvent.STOPPED, 7)
+
+
+def test_a_source_that_is_absent_is_in_the_heartbeats_and_its_coming_is_told_once() -> None:
+    says, recorder, _ = reporter()
+    for _ in range(3):
+        says.collector_unsupported("nvml", "Driver/library version mismatch")
+    says.beat(NOW)
+    assert recorder.messages[0].details["unsupported.nvml"] == "Driver/library version mismatch"
+    for _ in range(3):
+        says.collector_read("nvml", None)
+    says.beat(NOW + 10 * SECOND)
+    assert [message.event for message in recorder.messages] == [
+        StatusEvent.HEARTBEAT,
+        StatusEvent.COLLECTOR_RECOVERED,
+        StatusEvent.HEARTBEAT,
+    ]
+    assert "unsupported.nvml" not in recorder.messages[-1].details
+
+
+def test_a_source_that_is_absent_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    says, _, _ = reporter()
+    with caplog.at_level("INFO"):
+        for _ in range(100):
+            says.collector_unsupported("nvml", "no library")
+    assert len(caplog.messages) == 1
+
+
+def test_an_absent_source_that_comes_and_fails_has_failed() -> None:
+    says, recorder, _ = reporter()
+    says.collector_unsupported("nvml", "no library")
+    says.collector_read("nvml", "GPU is lost")
+    says.collector_read("nvml", None)
+    assert [message.event for message in recorder.messages] == [
+        StatusEvent.COLLECTOR_FAILED,
+        StatusEvent.COLLECTOR_RECOVERED,
+    ]
+
+
+def test_a_notice_becomes_a_status_message_about_its_entity() -> None:
+    says, recorder, _ = reporter()
+    says.notice(Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 3 is lost.", "gpu:3", {"index": 3}))
+    says.notice(Notice(StatusEvent.GPU_XID, Severity.WARNING, "Xid 43.", "train/rank:3"))
+    says.notice(Notice(StatusEvent.SETTINGS_RELOADED, Severity.INFO, "Read anew."))
+    assert [message.entity for message in recorder.messages] == ["n1/gpu:3", "train/rank:3", None]
+    first = recorder.messages[0]
+    assert (first.event, first.severity, first.message, first.details) == (
+        StatusEvent.GPU_LOST,
+        Severity.ERROR,
+        "GPU 3 is lost.",
+        {"index": 3},
+    )
+
+
+def test_degraded_mode_is_told_at_each_step_down_and_when_it_is_over() -> None:
+    says, recorder, _ = reporter()
+    usage = Usage(1.4, 50.0, 0.5)
+    says.degraded(1, usage, ["cpu_percent"], {"host:1000ms": 2})
+    says.degraded(2, usage, ["cpu_percent"], {"host:1000ms": 4})
+    says.degraded(1, usage, [], {"host:1000ms": 2})
+    says.degraded(0, usage, [], {})
+    assert [message.event for message in recorder.messages] == [
+        StatusEvent.DEGRADED_MODE_ENTERED,
+        StatusEvent.DEGRADED_MODE_ENTERED,
+        StatusEvent.DEGRADED_MODE_LEFT,
+    ]
+    assert recorder.messages[0].details == {
+        "level": 1,
+        "exceeded": "cpu_percent",
+        "cpu_percent": 1.4,
+        "memory_mebibytes": 50.0,
+        "load_per_core": 0.5,
+        "slowed.host:1000ms": 2,
+    }
+    assert "over its limit of cpu_percent" in recorder.messages[0].message

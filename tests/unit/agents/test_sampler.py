@@ -109,3 +109,19 @@ def test_a_block_never_holds_more_ticks_than_fit_into_a_message() -> None:
         ticks += 1
         sampler.sample(ticks)
     assert ticks * 2000 * 8 <= MAX_BLOCK_BYTES
+
+
+def test_the_time_and_fate_of_every_reading_are_noted() -> None:
+    cpu, disk = ScriptedCollector("cpu", ["a"]), ScriptedCollector("disk", ["b"])
+    stats, seconds = RunStats(), iter([0.0, 0.25, 1.0, 2.0, 2.5, 2.625])
+    sampler = Sampler([cpu, disk], 10, stats, lambda: next(seconds))
+    sampler.sample(100)
+    disk.failure = CollectError("gone")
+    sampler.sample(200)
+    sampler.take()
+    # cpu took 0.25 s and 0.5 s, disk 0.75 s and 0.125 s.
+    assert stats.collectors["cpu"].take_longest_seconds() == 0.5
+    assert stats.collectors["disk"].take_longest_seconds() == 0.75
+    assert math.isnan(stats.collectors["disk"].take_longest_seconds())
+    assert (stats.collectors["cpu"].failures, stats.collectors["cpu"].is_up) == (0, True)
+    assert (stats.collectors["disk"].failures, stats.collectors["disk"].is_up) == (1, False)

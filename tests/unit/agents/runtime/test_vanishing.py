@@ -33,7 +33,7 @@ def test_a_process_that_ends_between_open_and_read_leaves_a_reason_and_a_count()
     child.kill()
     child.communicate()
 
-    outlet, stats = run(Script(ticks=20), ScriptedCollector("cpu", ["a"]), collector)
+    outlet, stats = run(Script(ticks=20), ScriptedCollector("cpu", ["a"]), Scheduled(collector))
     collector.close()
     assert missing_cells(outlet) == stats.ticks == 20
     # One failure more: the reading before the first tick.
@@ -95,7 +95,7 @@ def test_a_file_that_is_gone_and_comes_back_is_opened_again(tmp_path: Path) -> N
         return wait(seconds)
 
     script.wait = returning  # type: ignore[method-assign]
-    outlet, stats = run(script, collector)
+    outlet, stats = run(script, Scheduled(collector))
     collector.close()
     values = np.concatenate([block.values[:, 0] for block in outlet.blocks])
     np.testing.assert_array_equal(values, [np.nan] * 10 + [2.0] * 10)
