@@ -7,15 +7,20 @@ import logging
 import os
 import sys
 
-from pulsetrain.agents.agent import RejectedError, run_agent
-from pulsetrain.agents.log_settings import LogSettings
-from pulsetrain.agents.orders import Orders
-from pulsetrain.agents.reload import AllSettings
-from pulsetrain.cli.config import load_config
-from pulsetrain.cli.errors import ConfigError
-from pulsetrain.cli.exit_codes import exit_code
-from pulsetrain.cli.stopping import obey_signals
-from pulsetrain.schemas.errors import SchemaError
+from pulsetrain.cli.lazy_modules import load_lazily
+
+# confluent_kafka imports it for its serialisers. With the TLS that it brings it would be 5 MiB.
+load_lazily("asyncio")
+
+from pulsetrain.agents.agent import RejectedError, run_agent  # noqa: E402
+from pulsetrain.agents.log_settings import LogSettings  # noqa: E402
+from pulsetrain.agents.orders import Orders  # noqa: E402
+from pulsetrain.agents.reload import AllSettings  # noqa: E402
+from pulsetrain.cli.config import load_config  # noqa: E402
+from pulsetrain.cli.errors import ConfigError  # noqa: E402
+from pulsetrain.cli.exit_codes import exit_code  # noqa: E402
+from pulsetrain.cli.stopping import obey_signals  # noqa: E402
+from pulsetrain.schemas.errors import SchemaError  # noqa: E402
 
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulsetrain.schemas.kafka.settings import KafkaSettings, SettingsError
+
+if TYPE_CHECKING:
+    # OpenSSL is 4 MiB, which the node agent, with librdkafka's own, need not hold.
+    import ssl
 
 # librdkafka's word for the certificates that the machine trusts.
 _SYSTEM_AUTHORITIES = "probe"
@@ -66,6 +69,8 @@ def aiokafka_security(settings: KafkaSettings) -> dict[str, Any]:
 
 
 def _ssl_context(security: Mapping[str, str]) -> ssl.SSLContext:
+    import ssl
+
     context = _trusting(security.get("ssl.ca.location", _SYSTEM_AUTHORITIES))
     if certificate := security.get("ssl.certificate.location"):
         key = security.get("ssl.key.location")
@@ -86,6 +91,8 @@ def _ssl_context(security: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _trusting(authorities: str) -> ssl.SSLContext:
+    import ssl
+
     if authorities == _SYSTEM_AUTHORITIES:
         return ssl.create_default_context()
     try:
