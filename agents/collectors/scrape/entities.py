@@ -32,12 +32,23 @@ _CONTAINER_LABELS = {**_OWNER, "image": ("image",), "name": ("name",)}
 _MODEL_LABELS = {"model": ("model",), "model_version": ("version",)}
 
 
+# Labels of the entity as a whole, which do not tell its series apart; some change with the exporter's next start.
+_GPU_ITSELF = re.compile(
+    r"UUID|uuid|gpu_uuid|gpu|device|pci_bus_id|GPU_I_(?:ID|PROFILE)|[Hh]ostname|modelName|DCGM_FI_.*|hpc_job|pod|pod_.*"
+    r"|namespace|container|container_.*"
+)
+_CONTAINER_ITSELF = re.compile(r"id|image|name|pod|pod_.*|namespace|container|container_.*")
+_MODEL_ITSELF = re.compile("model|version")
+_NONE = re.compile(r"(?!)")
+
+
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An entity, without the node, and its labels."""
+    """An entity, without the node, and its labels; `others` are the exporter's labels that tell its series apart."""
 
     entity: str
     labels: Mapping[str, str]
+    others: Mapping[str, str]
 
 
 def described_by(name: str, labels: Mapping[str, str], target: str) -> Described | None:
@@ -53,8 +64,8 @@ def described_by(name: str, labels: Mapping[str, str], target: str) -> Described
     if name.startswith("container_"):
         return _container(labels)
     if name.startswith("nv_"):
-        return _model(labels) if labels.get("model") else _exporter("triton", target)
-    return _exporter("node_exporter" if name.startswith("node_") else "exporter", target)
+        return _model(labels) if labels.get("model") else _exporter("triton", target, labels)
+    return _exporter("node_exporter" if name.startswith("node_") else "exporter", target, labels)
 
 
 def _gpu(labels: Mapping[str, str]) -> Described | None:
@@ -63,7 +74,7 @@ def _gpu(labels: Mapping[str, str]) -> Described | None:
         return None
     instance = labels.get("GPU_I_ID")
     entity = _entity("mig", uuid, instance) if instance else _entity("gpu", uuid)
-    return _described(entity, _renamed(labels, _GPU_LABELS))
+    return _described(entity, _renamed(labels, _GPU_LABELS), labels, _GPU_ITSELF)
 
 
 def _container(labels: Mapping[str, str]) -> Described | None:
@@ -80,21 +91,24 @@ def _container(labels: Mapping[str, str]) -> Described | None:
         entity = _entity("container", path[:_SHORT_ID])
     else:
         return None
-    return _described(entity, _renamed(labels, _CONTAINER_LABELS) | found)
+    return _described(entity, _renamed(labels, _CONTAINER_LABELS) | found, labels, _CONTAINER_ITSELF)
 
 
 def _model(labels: Mapping[str, str]) -> Described | None:
     entity = _entity("model", labels["model"], labels.get("version", ""))
-    return _described(entity, _renamed(labels, _MODEL_LABELS))
+    return _described(entity, _renamed(labels, _MODEL_LABELS), labels, _MODEL_ITSELF)
 
 
-def _exporter(kind: str, target: str) -> Described | None:
-    entity = _entity(kind, target)
-    return _described(entity, {})
+def _exporter(kind: str, target: str, labels: Mapping[str, str]) -> Described | None:
+    return _described(_entity(kind, target), {}, labels, _NONE)
 
 
-def _described(entity: str | None, labels: Mapping[str, str]) -> Described | None:
-    return None if entity is None else Described(entity, labels)
+def _described(
+    entity: str | None, ours: Mapping[str, str], theirs: Mapping[str, str], itself: re.Pattern[str]
+) -> Described | None:
+    if entity is None:
+        return None
+    return Described(entity, ours, {label: value for label, value in theirs.items() if not itself.fullmatch(label)})
 
 
 def _entity(kind: str, *parts: str) -> str | None:

@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,8 +64,9 @@ class HttpSource:
         """
         deadline = self._monotonic() + self._target.timeout_seconds
         try:
-            with self._connected(deadline) as connection:
-                yield _exposition(self._request(connection))
+            with self._connected(deadline) as connection, closing(self._response(connection)) as response:
+                self._check_status(response)
+                yield _exposition(response)
                 # A connection that was shut down looks like one that has come to its end.
                 if self._is_closed or self._monotonic() >= deadline:
                     raise TimeoutError
@@ -113,16 +114,17 @@ class HttpSource:
             raise CollectError(f"{self._target.ca_file}: the certificates can't be read: {error}") from error
         return context.wrap_socket(plain, server_hostname=host)
 
-    def _request(self, connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+    def _response(self, connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
         address = self._target.address
         path = (address.path or "/") + (f"?{address.query}" if address.query else "")
         connection.request("GET", path, headers=_HEADERS | self._authorization())
-        response = connection.getresponse()
+        return connection.getresponse()
+
+    def _check_status(self, response: http.client.HTTPResponse) -> None:
         if response.status in _REDIRECTS:
             raise CollectError(f"{self._target.url} leads elsewhere ({response.status}): name the final address")
         if response.status != _OK:
             raise CollectError(f"{self._target.url} answered {response.status} {response.reason[:100]}")
-        return response
 
     def _authorization(self) -> dict[str, str]:
         path = self._target.bearer_token_file

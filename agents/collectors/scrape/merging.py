@@ -107,10 +107,10 @@ class Merger:
 def _cell(sample: Sample[Series], is_sentinel: bool, now_seconds: float) -> _Cell:
     series = sample.series
     reason = None
-    if series.has_sentinels and is_sentinel:
-        reason = _SENTINEL
-    elif not math.isfinite(sample.value):
+    if not math.isfinite(sample.value):
         reason = _NOT_FINITE
+    elif series.has_sentinels and is_sentinel:
+        reason = _SENTINEL
     elif sample.timestamp is not None and now_seconds - sample.timestamp > STALE_SECONDS:
         reason = _STALE
     return _Cell(sample.value * series.scale, 1, sample.timestamp, reason)

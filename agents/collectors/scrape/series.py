@@ -65,38 +65,25 @@ class Resolver:
         if described is None:
             return None
         ours = self._shared(described.labels)
+        from_dcgm = name.startswith(_FROM_DCGM)
         if name == LAST_XID:
             return Series(described.entity, None, labels=ours, has_sentinels=True)
         source_name = _source_name(name)
         if source_name is None:
-            metric = self._kept_metric(name, labels, kind)
-            return None if metric is None else Series(described.entity, metric, labels=ours)
+            metric = _kept_metric(name, described.others, kind)
+            return None if metric is None else Series(described.entity, metric, 1.0, ours, False, from_dcgm)
         canonical = canonical_name(source_name, labels)
         if canonical is None:
             return None
         metric = canonical.metric_of(labels)
         if len(metric) > MAX_NAME_CHARACTERS:
             return None
-        return Series(described.entity, metric, canonical.scale, ours, canonical.is_sum, name.startswith(_FROM_DCGM))
+        return Series(described.entity, metric, canonical.scale, ours, canonical.is_sum, from_dcgm)
 
     def _is_kept(self, name: str) -> bool:
         return name in self._kept or any(
             name.removesuffix(suffix) in self._kept for suffix in _SUFFIXES if name.endswith(suffix)
         )
-
-    def _kept_metric(self, name: str, labels: Mapping[str, str], kind: str) -> str | None:
-        """Buckets and quantiles are left out: their sum and count say how the mean moves, in two series."""
-        if name.endswith("_created") or (kind == "histogram" and name.endswith("_bucket")):
-            return None
-        if kind == "summary" and "quantile" in labels:
-            return None
-        counts = kind == "counter" or (kind in ("histogram", "summary") and name.endswith(_OF_HISTOGRAMS))
-        counts = counts or (kind in ("", "untyped", "unknown") and name.endswith(_TOTAL))
-        # A label may have any name, that of a parameter too.
-        attributes = {f"exporter.label.{label}": value for label, value in labels.items() if value}
-        kept = "exporter.counter" if counts else "exporter.gauge"
-        metric = metric_id(kept, **{"exporter.metric": name}, **attributes)
-        return metric if len(metric) <= MAX_NAME_CHARACTERS else None
 
     def _shared(self, labels: Mapping[str, str]) -> Mapping[str, str]:
         """Equal label sets as one object: an entity has dozens of series."""
@@ -111,3 +98,18 @@ def _source_name(name: str) -> str | None:
         return name
     without = name.removesuffix(_TOTAL)
     return without if without in SOURCE_NAMES else None
+
+
+def _kept_metric(name: str, labels: Mapping[str, str], kind: str) -> str | None:
+    """Buckets and quantiles are left out: their sum and count say how the mean moves, in two series."""
+    if name.endswith("_created") or (kind == "histogram" and name.endswith("_bucket")):
+        return None
+    if kind == "summary" and "quantile" in labels:
+        return None
+    counts = kind == "counter" or (kind in ("histogram", "summary") and name.endswith(_OF_HISTOGRAMS))
+    counts = counts or (kind in ("", "untyped", "unknown") and name.endswith(_TOTAL))
+    # A label may have any name, that of a parameter too.
+    attributes = {f"exporter.label.{label}": value for label, value in labels.items() if value}
+    kept = "exporter.counter" if counts else "exporter.gauge"
+    metric = metric_id(kept, **{"exporter.metric": name}, **attributes)
+    return metric if len(metric) <= MAX_NAME_CHARACTERS else None
