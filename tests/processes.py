@@ -63,6 +63,15 @@ class PulsetrainProcess:
         """SIGTERM to the process alone."""
         self._running().send_signal(signal.SIGTERM)
 
+    def hang_up(self) -> None:
+        """SIGHUP to the process alone."""
+        self._running().send_signal(signal.SIGHUP)
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._running().pid
+
     def wait(self, seconds: float) -> int:
         """The exit code; fails with the end of the log when the process does not end in time."""
         try:

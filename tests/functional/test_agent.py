@@ -21,7 +21,7 @@ from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.cli.brokers.embedded import EMBEDDED_PARTITIONS, EmbeddedBroker
 from pulsetrain.schemas import catalogue
 from pulsetrain.schemas.json_record import decode_json
-from pulsetrain.schemas.kafka import KafkaSettings, admin_config, consumer_config, producer_config
+from pulsetrain.schemas.kafka import KafkaSettings, SettingsError, admin_config, consumer_config, producer_config
 from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES, SampleBlock, decode_sample_block, encode_sample_block
 from pulsetrain.schemas.status import Status, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
@@ -241,3 +241,10 @@ def test_an_agent_that_finds_no_broker_reads_all_the_same_and_ends_when_told(uni
     stats = ended[0]
     assert (stats.sent, stats.pending) == (0, 0)
     assert stats.failed + stats.dropped == stats.produced > 0
+
+
+def test_kafka_settings_that_can_never_work_end_the_agent_with_their_error(unique: str) -> None:
+    security = {"security.protocol": "ssl", "ssl.ca.location": "/nowhere/ca.pem"}
+    kafka = KafkaSettings(bootstrap="127.0.0.1:1", security=security)
+    with pytest.raises(SettingsError, match=r"The Kafka settings can't work: .*ssl\.ca\.location"):
+        run_agent(AllSettings(AgentSettings(flush_seconds=0.0), kafka, TopicNames(unique)), Orders())
