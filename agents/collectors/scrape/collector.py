@@ -107,7 +107,8 @@ class ScrapeCollector:
             from pulsetrain.agents.collectors.scrape.line_parser import LineParser
             from pulsetrain.agents.collectors.scrape.merging import Merger
 
-            parser = LineParser(self._resolver.is_wanted, self._resolver.resolve, MAX_SERIES)
+            known = self._resolver
+            parser = LineParser(known.is_wanted, known.needs_type, known.resolve, MAX_SERIES)
             self._loaded = parser, Merger(self._target.labels)
         return self._loaded
 

@@ -73,7 +73,7 @@ def _gpu(labels: Mapping[str, str]) -> Described | None:
     if not uuid:
         return None
     instance = labels.get("GPU_I_ID")
-    entity = _entity("mig", uuid, instance) if instance else _entity("gpu", uuid)
+    entity = _entity("gpu", uuid, f"gi{instance}") if instance else _entity("gpu", uuid)
     return _described(entity, _renamed(labels, _GPU_LABELS), labels, _GPU_ITSELF)
 
 

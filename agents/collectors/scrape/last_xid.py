@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import Notice
-from pulsetrain.schemas.status import Severity, StatusEvent
+from pulsetrain.agents.collectors.nvml.xid_codes import meaning, severity
+from pulsetrain.schemas.status import StatusEvent
 
 _MAX_GPUS = 1024
 _MAX_CODE = 10_000
@@ -57,10 +58,11 @@ class LastXid:
         if not is_new:
             return None
         gpu.code, gpu.was_there_at_start = told, False
+        what = f"Xid {told}" + (f" ({meaning(told)})" if meaning(told) else "")
         return Notice(
             StatusEvent.GPU_XID,
-            Severity.ERROR,
-            f"Xid {told} on {entity}, as {self._source} tells it.",
+            severity(told),
+            f"{entity}: {what}, says {self._source}.",
             entity,
             {"xid": told, "collector": self._collector},
         )

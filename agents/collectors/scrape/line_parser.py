@@ -17,13 +17,14 @@ from prometheus_client.openmetrics import parser as openmetrics_parser
 SeriesT = TypeVar("SeriesT")
 
 Resolve = Callable[[str, Mapping[str, str], str], SeriesT | None]
-"""What a series is, by name, labels and type (`counter`, `gauge` ...; empty where the exposition says none); None for
-one that is not wanted."""
+"""What a series is, by name, labels and type (`counter`, `gauge` ...; empty where the exposition says none, or nobody
+needs it); None for one that is not wanted."""
 
 MAX_LINE_BYTES = 16 * 1024
 """A longer line is a bad one: the parsers' time may grow with the square of its length."""
 
 _MAX_REMEMBERED_BYTES = 4 * 1024 * 1024
+_MAX_REMEMBERED_HASHES = 50_000
 _MAX_TYPES = 2_000
 
 _LABEL = rb'[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*(?:\\.[^"\\]*)*"'
@@ -84,16 +85,27 @@ class LineParser(Generic[SeriesT]):
 
     Args:
         is_wanted: whether series of this name may be wanted.
+        needs_type: whether `resolve` asks for the type of this family.
         resolve: what a series is.
         max_series: of an exposition at most so many wanted series are read; the others are counted.
     """
 
-    def __init__(self, is_wanted: Callable[[str], bool], resolve: Resolve[SeriesT], max_series: int) -> None:
+    def __init__(
+        self,
+        is_wanted: Callable[[str], bool],
+        needs_type: Callable[[str], bool],
+        resolve: Resolve[SeriesT],
+        max_series: int,
+    ) -> None:
         self._is_wanted = is_wanted
+        self._needs_type = needs_type
         self._resolve = resolve
         self._max_series = max_series
         self._known: dict[bytes, _Known[SeriesT]] = {}
         self._remembered_bytes = 0
+        # Of what is not wanted a hash will do: a collision would cost one sample.
+        self._plainly_unwanted: set[int] = set()
+        self._unwanted_now: set[int] = set()
         self._scrape = 0
         self._types: dict[str, str] = {}
         self._counts = Counts()
@@ -109,9 +121,11 @@ class LineParser(Generic[SeriesT]):
         self._types = {}
         self._counts = Counts(is_whole=not is_openmetrics)
         self._is_openmetrics = is_openmetrics
+        self._unwanted_now = set()
         samples = list(self._samples(lines))
         self._known = {head: known for head, known in self._known.items() if known.seen_in == self._scrape}
         self._remembered_bytes = sum(map(len, self._known))
+        self._plainly_unwanted = self._unwanted_now
         return samples, self._counts
 
     def _samples(self, lines: Iterable[bytes]) -> Iterator[Sample[SeriesT]]:
@@ -135,6 +149,9 @@ class LineParser(Generic[SeriesT]):
             head, _, rest = line.partition(b" ")
         known = self._known.get(head)
         plain = _PLAIN_VALUE.fullmatch(rest)
+        if plain is not None and known is None and hash(head) in self._plainly_unwanted:
+            self._leave_out(head)
+            return None
         if known is None or plain is None:
             return self._new_sample(line, head)
         value, timestamp = plain.groups()
@@ -146,7 +163,7 @@ class LineParser(Generic[SeriesT]):
         """The sample of a line that has to be parsed, unless it is plainly one that nobody wants."""
         plain = _PLAIN_LINE.fullmatch(line)
         if plain is not None and not self._is_wanted(plain[1].decode()):
-            self._counts.unwanted += 1
+            self._leave_out(head)
             return None
         try:
             name, labels, value, timestamp = self._parsed(line)
@@ -155,6 +172,11 @@ class LineParser(Generic[SeriesT]):
             return None
         series = self._resolve(name, labels, self._type_of(name)) if self._is_wanted(name) else None
         return self._first(self._remember(head, series), value, timestamp)
+
+    def _leave_out(self, head: bytes) -> None:
+        self._counts.unwanted += 1
+        if len(self._unwanted_now) < _MAX_REMEMBERED_HASHES:
+            self._unwanted_now.add(hash(head))
 
     def _remember(self, head: bytes, series: SeriesT | None) -> _Known[SeriesT]:
         known = self._known.get(head)
@@ -192,14 +214,14 @@ class LineParser(Generic[SeriesT]):
         )
 
     def _read_comment(self, line: bytes) -> None:
-        """Note the type of a family whose series may be wanted, and the end."""
+        """Note the type of a family, and the end."""
         if line == _END:
             self._counts.is_whole = True
             return
         if not line.startswith(b"# TYPE") or len(self._types) >= _MAX_TYPES:
             return
         words = line.decode(errors="replace").split()
-        if len(words) == _TYPE_WORDS and any(self._is_wanted(words[2] + suffix) for suffix in ("", *_SUFFIXES)):
+        if len(words) == _TYPE_WORDS and self._needs_type(words[2]):
             self._types[words[2]] = words[3]
 
     def _type_of(self, name: str) -> str:

@@ -53,6 +53,10 @@ class Resolver:
         """Whether series of this name may be wanted."""
         return _source_name(name) is not None or name == LAST_XID or (bool(self._kept) and self._is_kept(name))
 
+    def needs_type(self, family: str) -> bool:
+        """Whether what a series of this family is depends on its type: not where the catalogue knows it."""
+        return bool(self._kept) and any(f"{family}{suffix}" in self._kept for suffix in ("", *_SUFFIXES))
+
     def resolve(self, name: str, labels: Mapping[str, str], kind: str) -> Series | None:
         """What a series is; None where it is not wanted, or says not whose it is.
 

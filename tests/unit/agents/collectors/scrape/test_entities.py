@@ -49,7 +49,7 @@ def test_a_gpu_without_a_uuid_is_nobody() -> None:
 
 def test_an_instance_of_a_partitioned_gpu_is_apart_from_the_gpu() -> None:
     assert entity(UTIL, UUID="GPU-a", GPU_I_ID="") == "gpu:GPU-a"
-    assert entity(UTIL, UUID="GPU-a", GPU_I_ID="7", GPU_I_PROFILE="1g.10gb") == "mig:GPU-a:7"
+    assert entity(UTIL, UUID="GPU-a", GPU_I_ID="7", GPU_I_PROFILE="1g.10gb") == "gpu:GPU-a:gi7"
 
 
 def test_labels_that_are_not_about_the_entity_tell_its_series_apart() -> None:

@@ -17,7 +17,7 @@ def events(*codes: object) -> list[tuple[int, object]]:
     told: list[tuple[int, object]] = []
     for step in range(len(codes)):
         for notice in scraped.collect(NOW_NS + step * SECOND).notices:
-            assert (notice.event, notice.severity, notice.entity) == (StatusEvent.GPU_XID, Severity.ERROR, GPU)
+            assert (notice.event, notice.entity) == (StatusEvent.GPU_XID, GPU)
             assert notice.details["collector"] == "scrape_t"
             told.append((step, notice.details["xid"]))
     return told
@@ -25,6 +25,14 @@ def events(*codes: object) -> list[tuple[int, object]]:
 
 def test_each_change_is_one_event_and_the_restart_of_the_exporter_none() -> None:
     assert events(0, 0, 31, 31, 31, 79, 79, 0, 0) == [(2, 31), (5, 79)]
+
+
+def test_a_notice_says_what_the_code_means_who_tells_it_and_how_urgent_it_is() -> None:
+    scraped = collector(text(0), text(79))
+    scraped.collect(NOW_NS)
+    (notice,) = scraped.collect(NOW_NS + SECOND).notices
+    assert notice.message == ("gpu:GPU-a: Xid 79 (the GPU has fallen off the bus), says http://127.0.0.1:9400/metrics.")
+    assert notice.severity == Severity.ERROR
 
 
 def test_a_code_that_comes_back_after_a_restart_is_a_new_event() -> None:

@@ -23,7 +23,7 @@ def identity(name: str, labels: Mapping[str, str], kind: str) -> Identity:
 
 
 def parser(max_series: int = 1000) -> LineParser[Identity]:
-    return LineParser(lambda name: not name.startswith("unwanted"), identity, max_series)
+    return LineParser(lambda name: not name.startswith("unwanted"), lambda _: False, identity, max_series)
 
 
 def read(text: str | bytes, is_openmetrics: bool = False) -> tuple[dict[Identity, float], int]:
@@ -144,11 +144,14 @@ def test_the_type_of_a_family_is_known_where_its_series_come() -> None:
         kinds[name] = kind
         return name
 
-    text = (
-        b'# TYPE a counter\na_total 1\n# TYPE h histogram\nh_sum 1\nh_bucket{le="1"} 1\nother 1\n# TYPE broken\n# EOF'
-    )
-    LineParser(lambda _: True, note, 10).read(text.split(b"\n"), True)
-    assert kinds == {"a_total": "counter", "h_sum": "histogram", "h_bucket": "histogram", "other": ""}
+    lines = [
+        b"# TYPE a counter", b"a_total 1",
+        b"# TYPE h histogram", b"h_sum 1", b'h_bucket{le="1"} 1',
+        b"other 1", b"# TYPE broken",
+        b"# TYPE unneeded counter", b"unneeded 1", b"# EOF",
+    ]  # fmt: skip
+    LineParser(lambda _: True, lambda family: family != "unneeded", note, 10).read(lines, True)
+    assert kinds == {"a_total": "counter", "h_sum": "histogram", "h_bucket": "histogram", "other": "", "unneeded": ""}
 
 
 def test_what_prometheus_client_writes_is_read_in_both_formats() -> None:
