@@ -6,17 +6,21 @@ steal on virtual machines does), so a share is computed from increments that are
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
 
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.collectors.numbers import to_floats
+from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.schemas.catalogue import metric_id
 
-Times = Sequence[float]
-"""user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice, in ticks since boot."""
-
 _TIMES = 10
+"""Columns: user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice, in ticks since boot."""
+
 _USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL, _GUEST, _GUEST_NICE = range(_TIMES)
 _MODES = ("user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "steal", "guest")
 _MAX_LOGICAL_CPUS = 4096
@@ -36,18 +40,30 @@ def cpu_collector(roots: Roots) -> FileCollector:
     return FileCollector("cpu", KernelFile(roots.proc / "stat"), StatReader())
 
 
+_TABLE = msgspec.json.Decoder(list[float])
+_COMMAS = bytes.maketrans(b" \n", b",,")
+
+
+class CpuTimes(NamedTuple):
+    """`logical_numbers` (CPUs,), -1 for all of them; `ticks` (CPUs, 10)."""
+
+    logical_numbers: FloatArray
+    ticks: FloatArray
+
+
 class StatReader:
     """Shares since the previous content, and the counters as they are."""
 
     def __init__(self) -> None:
-        self._cpus: list[bytes] = []
-        self._times: dict[bytes, Times] = {}
+        self._logical_numbers = np.empty(0)
+        self._ticks = np.empty((0, _TIMES))
 
     def layout(self, content: bytes) -> tuple[str, ...]:
         """Modes of all CPUs, busy share of all and of each CPU, counts."""
-        self._times, _, _ = parse_stat(content)
-        self._cpus = [name for name in self._times if name != b"cpu"][:_MAX_LOGICAL_CPUS]
-        numbers = [name.removeprefix(b"cpu").decode() for name in self._cpus]
+        logical_numbers, ticks = parse_cpu_times(content)
+        self._logical_numbers = logical_numbers[: 1 + _MAX_LOGICAL_CPUS]
+        self._ticks = ticks[: 1 + _MAX_LOGICAL_CPUS]
+        numbers = [f"{number:.0f}" for number in self._logical_numbers[1:]]
         return (
             *(metric_id("system.cpu.utilization", **{"cpu.mode": mode}) for mode in _MODES),
             "system.cpu.utilization",
@@ -58,55 +74,80 @@ class StatReader:
 
     def values(self, content: bytes) -> list[float]:
         """Shares are NaN in the first content and where no time has passed."""
-        times, counts, softirqs = parse_stat(content)
-        previous, self._times = self._times, times
-        passed = increments(previous.get(b"cpu"), times.get(b"cpu"))
+        times = parse_cpu_times(content)
+        counts, softirqs = parse_counts(content)
+        previous, self._ticks = self._ticks, self._of_known_cpus(times)
+        passed = increments(previous, self._ticks)
         return [
-            *mode_shares(passed),
-            busy_share(passed),
-            *(busy_share(increments(previous.get(cpu), times.get(cpu))) for cpu in self._cpus),
+            *mode_shares(passed[0].tolist()),
+            *busy_shares(passed).tolist(),
             *(counts.get(key, math.nan) for key in _COUNTS),
             *softirqs,
         ]
 
+    def _of_known_cpus(self, times: CpuTimes) -> FloatArray:
+        """The rows of the CPUs that there were at first; NaN for one that is offline."""
+        if times.logical_numbers.tobytes() == self._logical_numbers.tobytes():
+            return times.ticks
+        ticks = np.full((len(self._logical_numbers), _TIMES), np.nan)
+        _, known, found = np.intersect1d(self._logical_numbers, times.logical_numbers, return_indices=True)
+        ticks[known] = times.ticks[found]
+        return ticks
 
-def parse_stat(content: bytes) -> tuple[dict[bytes, Times], dict[bytes, float], list[float]]:
-    """CPU times by `cpu`, `cpu0` ...; counts by the first word of their line; softirqs by type.
+
+def parse_cpu_times(content: bytes) -> CpuTimes:
+    """The lines `cpu`, `cpu0` ..., with which the content begins.
 
     Raises:
-        ValueError: there is no line of all CPUs, or a word where a number belongs.
+        ValueError: there is no line of all CPUs, the lines differ in length, or a word stands where a number belongs.
     """
-    times: dict[bytes, Times] = {}
-    counts: dict[bytes, float] = {}
-    softirqs = [math.nan] * len(_SOFTIRQS)
-    for line in content.split(b"\n"):
-        key, _, rest = line.partition(b" ")
-        if key.startswith(b"cpu"):
-            numbers = to_floats(rest.split()[:_TIMES])
-            # Kernels before 2.6.33 have fewer columns; what they don't count has not passed.
-            times[key] = numbers + [0.0] * (_TIMES - len(numbers))
-        elif key == b"softirq":
-            total, *by_type = to_floats(rest.split())
-            counts[key] = total
-            softirqs[: len(by_type)] = by_type[: len(softirqs)]
-        elif key in _COUNTS:
-            counts[key] = to_floats([rest.partition(b" ")[0]])[0]
-    if b"cpu" not in times:
+    if not content.startswith(b"cpu "):
         raise ValueError("no line of all CPUs")
-    return times, counts, softirqs
+    lines = content[: content.find(b"\n", content.rfind(b"\ncpu") + 1)]
+    # As one JSON array, since a machine has up to 4096 of these lines: `-1 4705 ...`, `0 1393280 ...`.
+    table = (b"-1 " + lines[len(b"cpu ") :].lstrip()).translate(_COMMAS, b"cpu")
+    try:
+        numbers = np.array(_TABLE.decode(b"[" + table + b"]"))
+        numbers = numbers.reshape(lines.count(b"\n") + 1, -1)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ValueError(f"no table of CPU times: {error}") from error
+    ticks = numbers[:, 1 : 1 + _TIMES]
+    if ticks.shape[1] < _TIMES:
+        # Kernels before 2.6.33 have fewer columns; what they don't count has not passed.
+        ticks = np.pad(ticks, ((0, 0), (0, _TIMES - ticks.shape[1])))
+    return CpuTimes(numbers[:, 0], ticks)
 
 
-def increments(previous: Times | None, current: Times | None) -> Times | None:
-    """Ticks that passed by counter; 0 for a counter that went backwards; None without two readings."""
-    if previous is None or current is None:
-        return None
-    return [now - then if now > then else 0.0 for now, then in zip(current, previous, strict=True)]
+def parse_counts(content: bytes) -> tuple[dict[bytes, float], list[float]]:
+    """Counts by the first word of their line; softirqs by type.
+
+    Raises:
+        ValueError: a word stands where a number belongs.
+    """
+    keys: list[bytes] = []
+    words: list[bytes] = []
+    by_type: list[bytes] = []
+    for line in content[content.rfind(b"\ncpu") + 1 :].split(b"\n"):
+        key, _, rest = line.partition(b" ")
+        if key == b"softirq":
+            by_type = rest.split()[1 : 1 + len(_SOFTIRQS)]
+        if key in _COUNTS:
+            keys.append(key)
+            words.append(rest.partition(b" ")[0])
+    numbers = to_floats(words + by_type)
+    softirqs = numbers[len(words) :] + [math.nan] * (len(_SOFTIRQS) - len(by_type))
+    return dict(zip(keys, numbers, strict=False)), softirqs
 
 
-def mode_shares(passed: Times | None) -> Sequence[float]:
+def increments(previous: FloatArray, current: FloatArray) -> FloatArray:
+    """Ticks that passed, (CPUs, 10); 0 for a counter that went backwards, NaN without two readings."""
+    return np.maximum(current - previous, 0.0)
+
+
+def mode_shares(passed: Sequence[float]) -> Sequence[float]:
     """Share of each of `_MODES`; together 1. user and nice contain the guests' time, which is taken out of them."""
-    total = _total(passed)
-    if passed is None or total == 0:
+    total = sum(passed[: _STEAL + 1])
+    if not total > 0:
         return (math.nan,) * len(_MODES)
     guest, guest_nice = min(passed[_GUEST], passed[_USER]), min(passed[_GUEST_NICE], passed[_NICE])
     ticks = (
@@ -118,13 +159,9 @@ def mode_shares(passed: Times | None) -> Sequence[float]:
     return [tick / total for tick in ticks]
 
 
-def busy_share(passed: Times | None) -> float:
-    """Share of time that was neither idle nor iowait."""
-    total = _total(passed)
-    if passed is None or total == 0:
-        return math.nan
-    return 1.0 - (passed[_IDLE] + passed[_IOWAIT]) / total
-
-
-def _total(passed: Times | None) -> float:
-    return 0.0 if passed is None else sum(passed[: _STEAL + 1])
+def busy_shares(passed: FloatArray) -> FloatArray:
+    """Share of time that was neither idle nor iowait, (CPUs,); NaN where none has passed."""
+    total = passed[:, : _STEAL + 1].sum(axis=1)
+    total[total == 0] = np.nan
+    idle: FloatArray = passed[:, _IDLE] + passed[:, _IOWAIT]
+    return 1.0 - idle / total

@@ -3,11 +3,19 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsetrain.agents.collectors.cpu import StatReader, busy_share, increments, mode_shares, parse_stat
+from pulsetrain.agents.collectors.cpu import (
+    StatReader,
+    busy_shares,
+    increments,
+    mode_shares,
+    parse_counts,
+    parse_cpu_times,
+)
 
 RECORDED = Path(__file__).parents[3] / "data/proc/epyc_vm/proc/stat"
 MODES = ("user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "steal", "guest")
@@ -15,8 +23,11 @@ MODES = ("user", "nice", "system", "idle", "iowait", "interrupt", "softirq", "st
 TIMES = st.lists(st.integers(0, 2**40).map(float), min_size=10, max_size=10)
 
 
+IDLE = "0 0 0 0 0 0 0 0 0 0"
+
+
 def stat(*lines: str) -> bytes:
-    return "\n".join(["cpu  0 0 0 0 0 0 0 0 0 0", *lines, ""]).encode()
+    return "\n".join([f"cpu  {IDLE}", *lines, ""]).encode()
 
 
 def shares_between(before: str, after: str) -> dict[str, float]:
@@ -26,9 +37,11 @@ def shares_between(before: str, after: str) -> dict[str, float]:
 
 
 def test_the_recorded_stat_file_gives_the_numbers_that_stand_in_it() -> None:
-    times, counts, softirqs = parse_stat(RECORDED.read_bytes())
-    assert times[b"cpu"] == [166433, 17889, 12426, 267415, 697, 0, 225, 207, 0, 0]
-    assert times[b"cpu1"] == [94205, 7765, 7455, 122524, 618, 0, 160, 107, 0, 0]
+    logical_numbers, ticks = parse_cpu_times(RECORDED.read_bytes())
+    counts, softirqs = parse_counts(RECORDED.read_bytes())
+    assert logical_numbers.tolist() == [-1, 0, 1]
+    assert ticks[0].tolist() == [166433, 17889, 12426, 267415, 697, 0, 225, 207, 0, 0]
+    assert ticks[2].tolist() == [94205, 7765, 7455, 122524, 618, 0, 160, 107, 0, 0]
     assert counts == {
         b"intr": 1101755,
         b"ctxt": 1811773,
@@ -68,17 +81,16 @@ def test_steal_and_iowait_that_go_backwards_count_as_nothing_passed() -> None:
 def test_shares_lie_between_0_and_1_and_sum_to_1_whatever_the_counters_do(
     before: list[float], after: list[float]
 ) -> None:
-    passed = increments(before, after)
-    assert passed is not None
-    assert min(passed) >= 0
-    shares = mode_shares(passed)
-    if sum(passed[:8]) == 0:
+    passed = increments(np.array([before]), np.array([after]))
+    assert passed.min() >= 0
+    shares, busy = mode_shares(passed[0].tolist()), busy_shares(passed)[0]
+    if passed[0, :8].sum() == 0:
         assert all(math.isnan(share) for share in shares)
-        assert math.isnan(busy_share(passed))
+        assert math.isnan(busy)
     else:
         assert all(0.0 <= share <= 1.0 for share in shares)
         assert math.fsum(shares) == pytest.approx(1.0)
-        assert 0.0 <= busy_share(passed) <= 1.0
+        assert 0.0 <= busy <= 1.0
 
 
 def test_shares_are_missing_when_no_time_has_passed() -> None:
@@ -89,18 +101,40 @@ def test_shares_are_missing_when_no_time_has_passed() -> None:
 
 def test_a_cpu_that_goes_offline_is_missing_and_the_others_stay() -> None:
     reader = StatReader()
-    metrics = reader.layout(stat("cpu0 0 0 0 0", "cpu1 0 0 0 0"))
-    values = dict(zip(metrics, reader.values(stat("cpu0 1 0 0 3")), strict=True))
+    metrics = reader.layout(stat(f"cpu0 {IDLE}", f"cpu1 {IDLE}"))
+    values = dict(zip(metrics, reader.values(stat("cpu0 1 0 0 3 0 0 0 0 0 0")), strict=True))
     assert values["system.cpu.utilization{cpu.logical_number=0}"] == 0.25
     assert math.isnan(values["system.cpu.utilization{cpu.logical_number=1}"])
 
 
 def test_columns_that_an_old_kernel_lacks_have_not_passed() -> None:
-    times, _, _ = parse_stat(b"cpu 1 2 3 4\n")
-    assert times[b"cpu"] == [1, 2, 3, 4, 0, 0, 0, 0, 0, 0]
+    assert parse_cpu_times(b"cpu 1 2 3 4\n").ticks.tolist() == [[1, 2, 3, 4, 0, 0, 0, 0, 0, 0]]
 
 
-@pytest.mark.parametrize("content", [b"", b"intr 5\n", b"cpu  1 x 3 4\n", b"\xff\xfe"])
+def test_columns_that_kernels_to_come_may_add_are_ignored() -> None:
+    assert parse_cpu_times(b"cpu  1 2 3 4 5 6 7 8 9 10 11 12\ncpu0 1 2 3 4 5 6 7 8 9 10 11 12\n").ticks.shape == (2, 10)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"intr 5\n", b"cpu  1 x 3 4\n", b"cpu  1 2\ncpu0 1 2 3\n", b"cpu  1\ncpux 1\n", b"\xff\xfe"]
+)
 def test_a_stat_file_of_another_form_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="no "):
-        parse_stat(content)
+        parse_cpu_times(content)
+
+
+def test_a_cpu_that_comes_later_is_left_out_and_one_that_returns_counts_from_there() -> None:
+    reader = StatReader()
+    metrics = reader.layout(stat(f"cpu0 {IDLE}", f"cpu2 {IDLE}"))
+    reader.values(stat(f"cpu0 {IDLE}"))
+    reader.values(stat(f"cpu0 {IDLE}", "cpu1 9 0 0 9 0 0 0 0 0 0", "cpu2 5 0 0 5 0 0 0 0 0 0"))
+    last = stat("cpu0 1 0 0 0 0 0 0 0 0 0", "cpu2 6 0 0 8 0 0 0 0 0 0")
+    values = dict(zip(metrics, reader.values(last), strict=True))
+    assert values["system.cpu.utilization{cpu.logical_number=0}"] == 1.0
+    assert values["system.cpu.utilization{cpu.logical_number=2}"] == 0.25
+    assert "system.cpu.utilization{cpu.logical_number=1}" not in values
+
+
+def test_a_count_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="no numbers"):
+        parse_counts(b"cpu  1 2 3 4\nctxt x\n")
