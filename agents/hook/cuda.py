@@ -1,12 +1,13 @@
 """Reading from a CUDA device without ever waiting for it.
 
 Values are copied to pinned memory and times are taken by events, both in the order of the device's own work; the
-results are looked at when a query says that the device has come so far. Nothing is allocated on a step's way once the
-first step with a CUDA tensor has been taken: pinning memory may itself wait for the device.
+results are looked at when a query says that the device has come so far. Memory is pinned once, when a probe opens or at
+the first tensor on a device: pinning may itself wait for the device.
 """
 
 import sys
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +17,8 @@ _VALUES = 3
 """Of one step: loss, gradient norm, loss scale."""
 
 _SNAPSHOTS = 72
-_TIMINGS = 256
-"""How many may be under way; beyond, values are missing."""
+_TIMINGS = 2048
+"""How many may be under way; beyond, values are missing. A step has a timing for each bucket of gradients."""
 
 _NS_PER_MS = 1e6
 
@@ -57,9 +58,16 @@ class Timing:
         """Whether the device has passed the end."""
         return bool(self.end.query())
 
-    def duration_ns(self) -> int:
-        """How long it took; only once the device has passed the end."""
-        return int(self.start.elapsed_time(self.end) * _NS_PER_MS)
+
+def union_ns(timings: Sequence[Timing]) -> int:
+    """The time in which at least one of them ran; only once the device has passed all ends."""
+    first = timings[0].start
+    spans = sorted((first.elapsed_time(one.start), first.elapsed_time(one.end)) for one in timings)
+    total_ms, until_ms = 0.0, spans[0][0]
+    for start_ms, end_ms in spans:
+        total_ms += max(0.0, end_ms - max(start_ms, until_ms))
+        until_ms = max(until_ms, end_ms)
+    return int(total_ms * _NS_PER_MS)
 
 
 class CudaReader:
@@ -75,7 +83,8 @@ class CudaReader:
         self._device = device
         rows = torch.empty((_SNAPSHOTS, _VALUES), dtype=torch.float32, pin_memory=True).unbind()
         self._snapshots = deque(Snapshot(row, torch.cuda.Event()) for row in rows)
-        self._timings = deque(self._new_timing() for _ in range(_TIMINGS))
+        self._timings: deque[Timing] = deque()
+        self._timings_made = 0
 
     def is_capturing(self) -> bool:
         """Whether a CUDA graph is being captured: then nothing may be asked of the device."""
@@ -99,10 +108,14 @@ class CudaReader:
         return snapshot
 
     def start(self) -> Timing | None:
-        """Begin a timing at this point of the device's work; None where none is free or a graph is being captured."""
-        if not self._timings or self.is_capturing():
+        """Begin a timing at this point of the device's work; None while a CUDA graph is being captured.
+
+        Raises:
+            RuntimeError: too many are under way.
+        """
+        if self.is_capturing():
             return None
-        timing = self._timings.popleft()
+        timing = self._timings.popleft() if self._timings else self._new_timing()
         timing.start.record(self._torch.cuda.current_stream(self._device))
         return timing
 
@@ -118,6 +131,9 @@ class CudaReader:
             self._timings.append(used)
 
     def _new_timing(self) -> Timing:
+        if self._timings_made >= _TIMINGS:
+            raise RuntimeError(f"more than {_TIMINGS} timings are under way on the CUDA device")
+        self._timings_made += 1
         event = self._torch.cuda.Event
         return Timing(event(enable_timing=True), event(enable_timing=True))
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pulsetrain.agents.hook.cuda import Snapshot, Timing
+from pulsetrain.agents.hook.cuda import Snapshot, Timing, union_ns
 from pulsetrain.agents.hook.message import MAX_STEPS, NonFinite, ValuesRow
 
 LOSS, GRADIENT_NORM, LOSS_SCALE = range(3)
@@ -35,7 +35,7 @@ class Values:
             for position, number in self.snapshot.values().items():
                 self.numbers[position] = number
         if self.timings:
-            self.all_reduce_ns = sum(timing.duration_ns() for timing in self.timings)
+            self.all_reduce_ns = union_ns(self.timings)
 
     def row(self) -> ValuesRow | None:
         """The values as they are sent, None if there are none: what is not finite is missing, and said so."""

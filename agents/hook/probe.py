@@ -170,6 +170,10 @@ class TrainingProbe:
         self._step_end_ns = None if self._step_end_ns is None else self._monotonic_ns()
         self._wait_timer.take()
 
+    def count_error(self, error: Exception) -> None:
+        """Count what an adapter could not do."""
+        self._failed(error)
+
     def __reduce__(self) -> tuple[object, ...]:
         """A copy in another process, as launchers make of callbacks, begins anew there."""
         return TrainingProbe, self._named
