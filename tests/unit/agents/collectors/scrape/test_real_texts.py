@@ -2,9 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pulsetrain.schemas import catalogue
+from pulsetrain.schemas.catalogue.exporters import SOURCE_NAMES
+from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block, encode_sample_block
 from tests.unit.agents.collectors.scrape.texts import (
     NOW_NS,
     RECORDED,
@@ -54,6 +59,63 @@ def test_a_second_scrape_that_remembers_the_first_says_the_same(name: str) -> No
     assert [(one.entity, one.metrics, one.values) for one in first.observations] == [
         (one.entity, one.metrics, one.values) for one in second.observations
     ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_observation_fits_a_block_that_a_reader_takes(name: str) -> None:
+    for observation in (
+        collector(recorded(name), keep=("nv_inference_request_summary_us",)).collect(NOW_NS).observations
+    ):
+        block = SampleBlock(
+            node="n",
+            session="s",
+            boot_id="",
+            collector="scrape_t",
+            entity=f"n/{observation.entity}",
+            sequence=0,
+            sent_until_ns=None,
+            interval_ns=15 * SECOND,
+            ticks_ns=np.array([observation.time_ns]),
+            metrics=observation.metrics,
+            values=np.array([observation.values]),
+            labels=observation.labels,
+            missing=observation.missing,
+        )
+        decoded = decode_sample_block(encode_sample_block(block))
+        assert decoded.metrics == observation.metrics
+        assert np.array_equal(decoded.values[0], np.array(observation.values), equal_nan=True)
+
+
+LINES = [line for name in NAMES for line in recorded(name).split(b"\n") if line and not line.startswith(b"#")]
+
+
+@given(
+    st.lists(st.sampled_from(LINES), min_size=1, max_size=20),
+    st.lists(st.tuples(st.sampled_from(LINES), st.integers(0, 300), st.binary(max_size=3)), max_size=10),
+    st.booleans(),
+)
+def test_torn_lines_of_real_texts_cost_nothing_but_themselves(
+    whole: list[bytes], torn: list[tuple[bytes, int, bytes]], is_openmetrics: bool
+) -> None:
+    broken = [line[:place] + bytes_there + line[place + 1 :] for line, place, bytes_there in torn]
+    lines = [*whole, *(line.replace(b"\n", b"") for line in broken)]
+    scraped = collector(b"\n".join(lines), is_openmetrics=is_openmetrics)
+    alone = by_entity(collector(b"\n".join(whole), is_openmetrics=is_openmetrics).collect(NOW_NS))
+    found = by_entity(scraped.collect(NOW_NS))
+    said = about_scrape(scraped.collect(NOW_NS + SECOND))
+    assert said["samples"] + said["samples.unmapped"] <= len(lines)
+    for entity, observation in alone.items():
+        if entity == "host":
+            continue
+        for metric, value in values(observation).items():
+            # A torn line may add to a sum, or, with another time, make it old.
+            if math.isfinite(value) and not is_part_of_sum(metric):
+                assert values(found[entity])[metric] == value
+
+
+def is_part_of_sum(metric: str) -> bool:
+    name = catalogue.metric_name(metric)
+    return any(mapped.is_sum and mapped.name == name for names in SOURCE_NAMES.values() for mapped in names)
 
 
 def test_dcgm_exporter_tells_of_a_gpu_by_its_uuid() -> None:
