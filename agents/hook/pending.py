@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pulsetrain.agents.hook.cuda import Snapshot, Timing, union_ns
 from pulsetrain.agents.hook.message import MAX_STEPS, NonFinite, ValuesRow
 
-LOSS, GRADIENT_NORM, LOSS_SCALE = range(3)
 _FLAGS = (NonFinite.LOSS, NonFinite.GRADIENT_NORM, NonFinite.LOSS_SCALE)
 
 _MOST_WAITING = MAX_STEPS

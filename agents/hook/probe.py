@@ -12,7 +12,7 @@ from pulsetrain.agents.hook.channel import Channel
 from pulsetrain.agents.hook.cuda import CudaReader, Snapshot, Timing, allocator_retries, cuda_in_use
 from pulsetrain.agents.hook.identity import host_and_parent, identify, torch_rank
 from pulsetrain.agents.hook.message import MAX_STEPS, Sender, StepRow, Totals, encode
-from pulsetrain.agents.hook.pending import GRADIENT_NORM, LOSS, LOSS_SCALE, PendingValues, Values
+from pulsetrain.agents.hook.pending import PendingValues, Values
 from pulsetrain.agents.hook.sections import DeviceTimer, HostTimer, Section
 from pulsetrain.agents.hook.socket_paths import paths_to_try
 from pulsetrain.agents.hook.values import OnDevice, read
@@ -200,19 +200,20 @@ class TrainingProbe:
             self._send(sender, now_ns)
 
     def _read_values(self, given: tuple[object, object, object]) -> Values:
-        all_reduce_ns, timings = self._reduce_timer.take()
-        values = Values(self._number, all_reduce_ns, [None, None, None], timings=timings)
-        on_device: dict[int, OnDevice] = {}
-        for position, value in zip((LOSS, GRADIENT_NORM, LOSS_SCALE), given, strict=True):
+        numbers: list[float | None] = []
+        on_device: dict[int, OnDevice] | None = None
+        for value in given:
+            number = None
             try:
                 number = read(value)
             except Exception as error:
                 self._failed(error)
-            else:
-                if isinstance(number, OnDevice):
-                    on_device[position] = number
-                else:
-                    values.numbers[position] = number
+            if isinstance(number, OnDevice):
+                on_device = on_device or {}
+                on_device[len(numbers)], number = number, None
+            numbers.append(number)
+        all_reduce_ns, timings = self._reduce_timer.take()
+        values = Values(self._number, all_reduce_ns, numbers, timings=timings)
         if on_device:
             try:
                 if (reader := self._cuda_reader()) is None:

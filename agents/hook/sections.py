@@ -45,8 +45,7 @@ class Section:
             except Exception as error:
                 self._on_error(error)
 
-    def __enter__(self) -> None:
-        self.begin()
+    __enter__ = begin
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -110,5 +109,7 @@ class DeviceTimer:
 
     def take(self) -> tuple[int | None, list[Timing]]:
         """What the host measured since the last time, in ns, and what the device is measuring."""
+        if not self._timings:
+            return self._host.take(), []
         timings, self._timings = self._timings, []
         return self._host.take(), timings

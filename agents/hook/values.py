@@ -29,9 +29,9 @@ def read(value: object) -> float | OnDevice | None:
         OverflowError: an integer is too large for a float.
         ValueError, RuntimeError: an array or tensor doesn't have one real element.
     """
-    if value is None:
-        return None
     kind = type(value)
+    if value is None or kind is float:
+        return value  # type: ignore[return-value]  # mypy does not narrow by the type itself
     if issubclass(kind, (float, int)):
         return float(value)  # type: ignore[arg-type]  # mypy does not narrow by issubclass of the type
     torch = sys.modules.get("torch")
@@ -48,9 +48,8 @@ def read(value: object) -> float | OnDevice | None:
 
 
 def _read_tensor(tensor: Any) -> float | OnDevice:
-    place = tensor.device.type
-    if place == "cpu":
+    if tensor.is_cpu:
         return float(tensor.item())
-    if place != "cuda":
-        raise RefusedError(f"a tensor on {place!r} can't be read without waiting for it")
+    if not tensor.is_cuda:
+        raise RefusedError(f"a tensor on {tensor.device.type!r} can't be read without waiting for it")
     return OnDevice(tensor.detach().reshape(()))

@@ -62,6 +62,7 @@ class FakeTensor:
     def __init__(self, value: float, place: str = "cpu", index: int = 0) -> None:
         self.value = value
         self.device = types.SimpleNamespace(type=place, index=index)
+        self.is_cpu, self.is_cuda = place == "cpu", place == "cuda"
 
     def item(self) -> float:
         if self.device.type != "cpu":
