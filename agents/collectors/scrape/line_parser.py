@@ -87,7 +87,8 @@ class LineParser(Generic[SeriesT]):
         is_wanted: whether series of this name may be wanted.
         needs_type: whether `resolve` asks for the type of this family.
         resolve: what a series is.
-        max_series: of an exposition at most so many wanted series are read; the others are counted.
+        max_series: of an exposition at most so many wanted series are read, and twice as many lines parsed; the others
+            are counted.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class LineParser(Generic[SeriesT]):
         self._needs_type = needs_type
         self._resolve = resolve
         self._max_series = max_series
+        self._left_to_parse = 0
         self._known: dict[bytes, _Known[SeriesT]] = {}
         self._remembered_bytes = 0
         # Of what is not wanted a hash will do: a collision would cost one sample.
@@ -122,6 +124,7 @@ class LineParser(Generic[SeriesT]):
         self._counts = Counts(is_whole=not is_openmetrics)
         self._is_openmetrics = is_openmetrics
         self._unwanted_now = set()
+        self._left_to_parse = 2 * self._max_series
         samples = list(self._samples(lines))
         self._known = {head: known for head, known in self._known.items() if known.seen_in == self._scrape}
         self._remembered_bytes = sum(map(len, self._known))
@@ -165,6 +168,10 @@ class LineParser(Generic[SeriesT]):
         if plain is not None and not self._is_wanted(plain[1].decode()):
             self._leave_out(head)
             return None
+        if not self._left_to_parse:
+            self._counts.over_limit += 1
+            return None
+        self._left_to_parse -= 1
         try:
             name, labels, value, timestamp = self._parsed(line)
         except Exception:  # besides ValueError the parsers raise what comes of their slips: IndexError, TypeError ...
@@ -182,7 +189,8 @@ class LineParser(Generic[SeriesT]):
         known = self._known.get(head)
         if known is None:
             known = _Known(series)
-            if self._remembered_bytes + len(head) <= _MAX_REMEMBERED_BYTES:
+            has_room = self._remembered_bytes + len(head) <= _MAX_REMEMBERED_BYTES
+            if has_room and len(self._known) < 2 * self._max_series:
                 self._remembered_bytes += len(head)
                 self._known[head] = known
         return known

@@ -120,6 +120,15 @@ def test_series_beyond_the_limit_are_counted_and_the_first_ones_kept() -> None:
         assert counts.over_limit == 2
 
 
+def test_lines_are_no_longer_parsed_when_very_many_were_in_vain() -> None:
+    tested: LineParser[str] = LineParser(lambda _: True, lambda _: False, lambda *_: None, 3)
+    samples, counts = tested.read([b"a%d 1" % number for number in range(10)], False)
+    assert (samples, counts.unwanted, counts.over_limit) == ([], 6, 4)
+    # What is remembered needs no parsing, so the next ones have their turn.
+    _, counts = tested.read([b"a%d 1" % number for number in range(10)], False)
+    assert (counts.unwanted, counts.over_limit) == (10, 0)
+
+
 def test_unwanted_series_are_counted_and_bad_ones_among_them_too() -> None:
     _, counts = parser().read([b"unwanted 1", b'unwanted{a="b"} 2', b"unwanted N/A"], False)
     assert (counts.unwanted, counts.bad, counts.wanted) == (2, 1, 0)
