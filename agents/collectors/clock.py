@@ -51,6 +51,8 @@ class ClockCollector:
         adjtimex: the call.
     """
 
+    metric_names = _METRICS
+
     def __init__(self, adjtimex: Adjtimex = kernel_adjtimex) -> None:
         self.name = "clock"
         self.entity = HOST

@@ -52,6 +52,8 @@ class DiskReader:
     A line that is too short to be understood is skipped and counted; columns beyond the known ones are ignored.
     """
 
+    metric_names = tuple(dict.fromkeys(name for name, _, _ in _COLUMNS))
+
     def __init__(self, disks: Sequence[str]) -> None:
         self._disks = {disk.encode() for disk in disks}
         self._summed: list[bytes] = []

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.numbers import to_floats
+from pulsetrain.schemas.catalogue import metric_name
 
 Split = Callable[[bytes], tuple[Sequence[bytes], list[bytes]]]
 """Names and numbers of a content, one name a number; raises ValueError where the content has no such form."""
@@ -43,6 +44,11 @@ class FieldReader:
         self._names: Sequence[bytes] = ()
         self._positions: list[int] = []
         self._formulas: list[_Formula] = []
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names in the catalogue of all that is wanted."""
+        return tuple(dict.fromkeys(metric_name(field.metric) for field in self._wanted))
 
     def layout(self, content: bytes) -> tuple[str, ...]:
         """The metrics of which the file has a number."""

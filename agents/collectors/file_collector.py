@@ -33,6 +33,11 @@ class FileCollector:
         self._reader = reader
         self._metrics: tuple[str, ...] = ()
 
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names in the catalogue that the file can have, as far as its reader knows without a content."""
+        return tuple(getattr(self._reader, "metric_names", ()))
+
     def is_supported(self) -> Support:
         """Read the file once; it needs at least one metric."""
         try:

@@ -40,6 +40,8 @@ class NetworkReader:
         interfaces: the network adapters; where there is none, all but the loopback interface count as such.
     """
 
+    metric_names = tuple(dict.fromkeys(name for _, name, _ in _COLUMNS))
+
     def __init__(self, interfaces: Sequence[str]) -> None:
         self._interfaces = {interface.encode() for interface in interfaces}
         self._summed: list[bytes] = []

@@ -14,7 +14,7 @@ from pulsetrain.agents.collectors.base import HOST, Roots, Support
 from pulsetrain.agents.collectors.energy import MICROJOULES, EnergySum
 from pulsetrain.agents.collectors.kernel_file import KernelFile, read_once
 from pulsetrain.agents.errors import CollectError
-from pulsetrain.schemas.catalogue import metric_id
+from pulsetrain.schemas.catalogue import metric_id, metric_name
 
 _BOOT_ID = "sys/kernel/random/boot_id"
 _MAX_ZONES = 64
@@ -54,6 +54,8 @@ class RaplCollector:
         roots: where the kernel's file systems are.
         monotonic: seconds that only grow.
     """
+
+    metric_names = (metric_name(_TOTAL),)
 
     def __init__(self, roots: Roots, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.name = "rapl"

@@ -9,6 +9,7 @@ from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.schemas.catalogue import metric_id
 
+_NAME = "system.linux.network.softnet.events"
 _EVENTS = ("processed", "dropped", "squeezed")
 
 
@@ -20,10 +21,12 @@ def softnet_collector(roots: Roots) -> FileCollector:
 class SoftnetReader:
     """Sums over the CPUs."""
 
+    metric_names = (_NAME,)
+
     def layout(self, content: bytes) -> tuple[str, ...]:
         """One metric an event."""
         self.values(content)
-        return tuple(metric_id("system.linux.network.softnet.events", **{"linux.softnet.event": e}) for e in _EVENTS)
+        return tuple(metric_id(_NAME, **{"linux.softnet.event": e}) for e in _EVENTS)
 
     def values(self, content: bytes) -> list[float]:
         """Counters as they are, summed.

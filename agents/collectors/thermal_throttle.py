@@ -22,6 +22,8 @@ _FILES = {
 class ThermalThrottleCollector:
     """Sums over the processor packages, each asked at one of its CPUs."""
 
+    metric_names = tuple(name for name, _ in _FILES.values())
+
     def __init__(self, roots: Roots) -> None:
         self.name = "thermal_throttle"
         self.entity = HOST
