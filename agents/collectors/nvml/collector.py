@@ -10,7 +10,8 @@ from pulsetrain.agents.collectors.nvml.gpu_reader import FAST_METRICS, SLOW_METR
 from pulsetrain.agents.collectors.nvml.identity import Gpu
 from pulsetrain.agents.collectors.nvml.inventory import Inventory
 from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog
-from pulsetrain.agents.collectors.nvml.library import UNINITIALIZED
+from pulsetrain.agents.collectors.nvml.library import LOST, UNINITIALIZED
+from pulsetrain.agents.collectors.nvml.restarts import Restarts
 from pulsetrain.agents.collectors.nvml.support import LIBRARY, find_support
 from pulsetrain.agents.collectors.nvml.xid_events import XidEvents
 from pulsetrain.agents.collectors.nvml.xids import XID_METRICS, Xids
@@ -21,12 +22,6 @@ _WAIT_SHARE = 0.5
 """Of the interval, how long a round waits for GPUs; the rest is for whoever else needs the processor."""
 
 _LONGEST_WAIT_SECONDS = 5.0
-_FAILED_ROUNDS = 3
-"""So many rounds in which no GPU has a value, and the library is initialised anew."""
-
-_FIRST_RESTART_SECONDS, _LAST_RESTART_SECONDS = 30.0, 600.0
-"""A GPU that was reset is shown to a new session only; while one is lost, one is begun now and then."""
-
 _GPU_LOST = "gpu_is_lost"
 _NOT_SHOWN = "not_shown_by_driver"
 
@@ -67,11 +62,8 @@ class NvmlCollector:
         self._events = XidEvents(driver)
         self._xids = Xids(monotonic)
         self._find_support = find_support
-        self._monotonic = monotonic
+        self._restarts = Restarts(monotonic)
         self._last_session: dict[str, int] = {}
-        self._failed_rounds = 0
-        self._restart_at = float("inf")
-        self._restart_seconds = _FIRST_RESTART_SECONDS
 
     def is_supported(self) -> Support:
         """Whether there is a driver, and which package calls it; also what can't be read of the kernel's log."""
@@ -90,7 +82,6 @@ class NvmlCollector:
         try:
             session = self._driver.refreshed(self._wait_seconds)
         except CollectError:
-            self._failed_rounds = 0
             notices = self._take_xids()
             if notices:
                 return Collected(notices=notices)
@@ -100,7 +91,7 @@ class NvmlCollector:
         answers = self._fleet.ask(session, self._present(session), self._wait_seconds)
         notices += self._lost_and_returned(answers)
         notices += self._take_xids()
-        self._plan_restart(answers)
+        self._restart_if_needed(session, answers)
         return Collected(self._observations(answers, time_ns), notices)
 
     def close(self) -> None:
@@ -146,30 +137,21 @@ class NvmlCollector:
                 self._xids.read_into(readings[0].reading, uuid)
                 found += self._fleet.observations(uuid, readings, time_ns)
             else:
-                found += self._fleet.missing(gpu, answers.silent.get(uuid, _GPU_LOST), time_ns)
+                is_lost = uuid in self._inventory.lost
+                reason = _GPU_LOST if is_lost else answers.silent.get(uuid, _NOT_SHOWN)
+                found += self._fleet.missing(gpu, reason, time_ns)
         return found
 
-    def _plan_restart(self, answers: RoundOfAnswers) -> None:
-        main = [readings[0].reading for readings in answers.readings.values()]
-        if any(UNINITIALIZED in reading.failures for reading in main):
-            self._restart("it is not initialised any more")
-            return
-        failed = bool(main) and not any(reading.has_values for reading in main)
-        self._failed_rounds = self._failed_rounds + 1 if failed else 0
-        if self._failed_rounds >= _FAILED_ROUNDS:
-            self._restart("no GPU answered with a value")
-        elif not self._inventory.lost:
-            self._restart_at, self._restart_seconds = float("inf"), _FIRST_RESTART_SECONDS
-        elif self._monotonic() >= self._restart_at:
-            self._restart("a GPU is lost")
-            self._restart_at = self._monotonic() + self._restart_seconds
-            self._restart_seconds = min(2 * self._restart_seconds, _LAST_RESTART_SECONDS)
-        elif self._restart_at == float("inf"):
-            self._restart_at = self._monotonic() + self._restart_seconds
-
-    def _restart(self, because: str) -> None:
-        self._failed_rounds = 0
-        self._driver.restart(because)
+    def _restart_if_needed(self, session: Session, answers: RoundOfAnswers) -> None:
+        readings = [found[0].reading for found in answers.readings.values()]
+        asked = bool(readings) or any(code not in LOST for code in session.unreadable.values())
+        because = self._restarts.because(
+            is_shut_down=any(UNINITIALIZED in reading.failures for reading in readings),
+            all_failed=asked and not any(reading.has_values for reading in readings),
+            some_lost=bool(self._inventory.lost),
+        )
+        if because is not None:
+            self._driver.restart(because)
 
 
 class NvmlHealthCollector:

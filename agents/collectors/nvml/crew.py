@@ -33,7 +33,7 @@ class Crew(Generic[AnswerT]):
 
     Args:
         name: of the threads.
-        monotonic: seconds that only grow.
+        monotonic: seconds that only grow, for how long a device is silent.
     """
 
     def __init__(self, name: str, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -66,7 +66,7 @@ class Crew(Generic[AnswerT]):
         if self._questions.qsize() and self._threads <= silent:
             self._start_thread()
         answers: Answers[AnswerT] = Answers()
-        self._wait(awaited, now + seconds, answers)
+        self._wait(awaited, time.monotonic() + seconds, answers)
         now = self._monotonic()
         answers.silent.update((key, now - self._asked_at[key]) for key in questions if key in self._asked_at)
         self._dismiss_idle_threads()
@@ -80,7 +80,7 @@ class Crew(Generic[AnswerT]):
 
     def _wait(self, awaited: set[str], until: float, answers: Answers[AnswerT]) -> None:
         while awaited and not self._closed:
-            left = until - self._monotonic()
+            left = until - time.monotonic()
             try:
                 answer = self._answers.get(timeout=min(max(left, 0.0), _PATIENCE_SECONDS))
             except Empty:

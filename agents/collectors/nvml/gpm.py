@@ -47,6 +47,8 @@ _METRICS = (
 )
 
 GPM_METRICS = tuple(entry.metric for entry in _METRICS)
+_TOLD_OTHERWISE = frozenset(metric for metric in GPM_METRICS if "hw.gpu.link=pcie" in metric)
+"""A slow call tells these of devices without the counters."""
 
 
 def has_gpm(nvml: Nvml, handle: Any) -> bool:
@@ -90,8 +92,10 @@ class GpmReader:
             except self._nvml.errors as error:
                 self._has_previous = False
                 refusal = self._refusals.note(_SUPPORT, error, reading)
-        if refusal is not None:
-            reading.miss(GPM_METRICS, refusal)
+        if refusal is None:
+            return
+        is_lasting = self._refusals.standing(_SUPPORT) is not None
+        reading.miss((metric for metric in GPM_METRICS if not (is_lasting and metric in _TOLD_OTHERWISE)), refusal)
 
     def close(self) -> None:
         """Free the samples; the library must still be initialised."""

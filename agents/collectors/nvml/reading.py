@@ -39,7 +39,7 @@ class Reading:
 
     def add(self, metric: str, raw: float, scale: float) -> None:
         """A value as the driver gave it; times `scale` it is in the catalogue's unit."""
-        if raw in _NO_VALUE or not math.isfinite(raw):
+        if float(raw) in _NO_VALUE or not math.isfinite(raw):
             self.miss((metric,), "no_value")
         else:
             self.values[metric] = raw * scale
