@@ -6,6 +6,7 @@ import msgspec
 
 from pulsetrain.agents.attribution.settings import AttributionSettings
 from pulsetrain.agents.budget import BudgetSettings
+from pulsetrain.agents.collectors.nvml.settings import NvmlSettings
 from pulsetrain.agents.collectors.perf.settings import PerfSettings
 from pulsetrain.agents.collectors.scrape.settings import ScrapeTarget, check_targets
 from pulsetrain.agents.collectors.training.settings import HookSettings
@@ -31,7 +32,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `log`: where the agent logs. `budget`:
     beyond which the agent slows down. `attribution`: where is looked up who runs what. `perf`: what
     the processor's counters count. `scrape`: endpoints of other programs.
-    `hook`: where training hooks find the agent.
+    `hook`: where training hooks find the agent. `nvml`: how often NVIDIA GPUs are asked.
 
     Raises:
         ValueError: a setting can't work.
@@ -53,6 +54,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     perf: PerfSettings = PerfSettings()
     scrape: tuple[ScrapeTarget, ...] = ()
     hook: HookSettings = HookSettings()
+    nvml: NvmlSettings = NvmlSettings()
 
     def __post_init__(self) -> None:
         _check_node(self.node)

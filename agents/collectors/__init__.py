@@ -30,6 +30,7 @@ from pulsetrain.agents.run_stats import RunStats
 
 if TYPE_CHECKING:
     # Settings of collectors are defined beside them, so the agent's settings import this package.
+    from pulsetrain.agents.attribution.attribution import Attribution
     from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
     from pulsetrain.agents.settings import AgentSettings
 
@@ -75,6 +76,7 @@ def background_collectors(roots: Roots, settings: "AgentSettings") -> list[InBac
         *(InBackground(collector) for collector in _scrape_collectors(settings)),
         *_perf_collectors(roots, settings),
         *_training_collectors(settings, attribution.labels_of_pid),
+        *_nvml_collectors(settings, attribution),
     ]
 
 
@@ -93,6 +95,16 @@ def _training_collectors(
     if settings.hook.enabled == "off":
         return []
     return [InBackground(TrainingCollector(settings.hook, labels_of_pid), Importance.HIGH)]
+
+
+def _nvml_collectors(settings: "AgentSettings", attribution: "Attribution") -> list[InBackground]:
+    if settings.nvml.enabled == "off":
+        return []
+    # A megabyte that nodes whose GPUs are not asked need not hold.
+    from pulsetrain.agents.collectors.nvml.collectors import nvml_collectors
+
+    fast, health = nvml_collectors(settings.nvml, attribution.labels_of_pid, attribution.labels_of_device)
+    return [InBackground(fast, Importance.HIGH), InBackground(health)]
 
 
 def _scrape_collectors(settings: "AgentSettings") -> "list[ScrapeCollector]":

@@ -1,5 +1,7 @@
 """Settings of the GPU collectors."""
 
+from typing import Literal
+
 import msgspec
 
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 600_000
@@ -8,14 +10,14 @@ _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 600_000
 class NvmlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often NVIDIA GPUs are asked.
 
-    `enabled`: whether they are asked at all; a node without them needs no setting. `interval_ms`: distance of two
+    `enabled`: "auto" where there are any, "off" never. `interval_ms`: distance of two
     readings of what moves fast. `health_interval_ms`: the same for error counts, limits, links and processes.
 
     Raises:
         ValueError: a setting can't work.
     """
 
-    enabled: bool = True
+    enabled: Literal["auto", "off"] = "auto"
     interval_ms: int = 1000
     health_interval_ms: int = 10_000
 
