@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import BackgroundCollector, Collected
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground
-from pulsetrain.agents.errors import CollectError
+from pulsetrain.agents.sampler import failure_of
 from pulsetrain.agents.schedule import ticks
 
 _LOG = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class BackgroundThread:
             support = self.collector.is_supported()
             self._is_supported, reason, is_unsupported = support.supported, support.reason, True
         except Exception as error:  # a fault in one collector must not end the others
-            reason, is_unsupported = _reason(error), False
+            reason, is_unsupported = failure_of(error), False
         self._asked = None
         if self._is_supported:
             self._retry_seconds = FIRST_RETRY_SECONDS
@@ -161,7 +161,7 @@ class BackgroundThread:
         try:
             collected = self.collector.collect(tick_ns)
         except Exception as error:  # a fault in one collector must not end the others
-            failure = _reason(error)
+            failure = failure_of(error)
         self._asked = None
         seconds = self._monotonic() - begin
         if seconds > self.collector.deadline_seconds:
@@ -203,7 +203,3 @@ def stop_all(threads: list[BackgroundThread], seconds: float = _CLOSE_SECONDS) -
     for closer in closers:
         closer.join(max(0.0, end - time.monotonic()))
     return [thread.collector.name for thread in hanging]
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, CollectError) else f"{type(error).__name__}: {error}"

@@ -86,7 +86,12 @@ class Sampler:
         self._read += 1
         begin = self._monotonic()
         for track in self._tracks:
-            track.read()
+            try:
+                reading = track.collector.read()
+            except Exception as error:  # a fault in one collector must not end the others
+                reading = None
+                track.failure = failure_of(error)
+            track.readings.append(reading)
             end = self._monotonic()
             track.health.took(end - begin)
             begin = end
@@ -127,28 +132,24 @@ class _Track:
         self.columns = columns
         self.health = health
         self.failure: str | None = None
-        self._readings: list[Any] = []
-
-    def read(self) -> None:
-        self._readings.append(self._guarded(self.collector.read))
+        self.readings: list[Any] = []
 
     def decode(self, rows: FloatArray) -> None:
         """Write all readings into `rows`, shape (readings, metrics of the collector)."""
-        for row, reading in zip(rows, self._readings, strict=True):
-            values = None if reading is None else self._guarded(self.collector.decode, reading)
-            if values is None:
-                row[:] = np.nan
-                self.health.failed()
-            else:
-                row[:] = values
-                self.health.succeeded()
-        self._readings.clear()
+        for row, reading in zip(rows, self.readings, strict=True):
+            if reading is not None:
+                try:
+                    row[:] = self.collector.decode(reading)
+                except Exception as error:  # a fault in one collector must not end the others
+                    self.failure = failure_of(error)
+                else:
+                    self.health.succeeded()
+                    continue
+            row[:] = np.nan
+            self.health.failed()
+        self.readings.clear()
 
-    def _guarded(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return work(*arguments)
-        except CollectError as error:
-            self.failure = str(error)
-        except Exception as error:  # a fault in one collector must not end the others
-            self.failure = f"{type(error).__name__}: {error}"
-        return None
+
+def failure_of(error: Exception) -> str:
+    """What a collector's error says, with its kind if it is none that a collector raises on purpose."""
+    return str(error) if isinstance(error, CollectError) else f"{type(error).__name__}: {error}"

@@ -49,7 +49,8 @@ def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
         Scheduled(paging_collector(roots)),
         Scheduled(disk_collector(roots)),
         Scheduled(network_collector(roots)),
-        *(Scheduled(collector) for collector in protocol_collectors(roots)),
+        # The kernel adds these up over all CPUs at each reading.
+        *(Scheduled(collector, _SLOW_MS, Importance.NORMAL) for collector in protocol_collectors(roots)),
         Scheduled(RaplCollector(roots), importance=Importance.NORMAL),
         Scheduled(softnet_collector(roots), _SLOW_MS, Importance.NORMAL),
         *(Scheduled(collector, _SLOW_MS, Importance.NORMAL) for collector in numa_collectors(roots)),

@@ -163,5 +163,5 @@ def busy_shares(passed: FloatArray) -> FloatArray:
     """Share of time that was neither idle nor iowait, (CPUs,); NaN where none has passed."""
     total = passed[:, : _STEAL + 1].sum(axis=1)
     total[total == 0] = np.nan
-    idle: FloatArray = passed[:, _IDLE] + passed[:, _IOWAIT]
-    return 1.0 - idle / total
+    busy: FloatArray = 1.0 - (passed[:, _IDLE] + passed[:, _IOWAIT]) / total
+    return busy

@@ -6,6 +6,14 @@ from pathlib import Path
 from pulsetrain.agents.errors import CollectError
 
 _CHUNK_BYTES = 65536
+_SURELY_LAST_BYTES = 2048
+"""A shorter part is the last one.
+
+The kernel hands out many of its files (seq_file) in parts: as many whole records as fit a page of at least 4096
+bytes. No record of the files that are read here has more than half a page, so behind a shorter part another one would
+have fitted.
+"""
+
 MAX_FILE_BYTES = 8 * 1024 * 1024
 """More than /proc/stat has on the largest machines; whatever is longer is no file that was meant here."""
 
@@ -59,10 +67,8 @@ class KernelFile:
     def _content(self, descriptor: int) -> bytes:
         if self._head_bytes is not None:
             return os.pread(descriptor, self._head_bytes, 0)
-        # The kernel hands out many of its files in parts of a page, so only an empty part is the end.
-        content = os.pread(descriptor, _CHUNK_BYTES, 0)
-        part = content
-        while part:
+        content = part = os.pread(descriptor, _CHUNK_BYTES, 0)
+        while len(part) > _SURELY_LAST_BYTES:
             part = os.pread(descriptor, _CHUNK_BYTES, len(content))
             content += part
             if len(content) > MAX_FILE_BYTES:

@@ -9,6 +9,8 @@ from pulsetrain.agents.collectors import kernel_file
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.errors import CollectError
 
+DIGITS = b"0123456789abcdef"
+
 
 def test_every_reading_shows_the_present_content(tmp_path: Path) -> None:
     path = tmp_path / "counter"
@@ -32,12 +34,22 @@ def test_a_file_stays_open_between_readings(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_file_that_is_handed_out_in_parts_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "vmstat"
-    path.write_bytes(bytes(range(100)))
+    content = bytes(range(250)) * 40
+    path.write_bytes(content)
     pread = os.pread
-    monkeypatch.setattr(os, "pread", lambda descriptor, size, offset: pread(descriptor, min(size, 7), offset))
+    monkeypatch.setattr(os, "pread", lambda descriptor, size, offset: pread(descriptor, min(size, 2100), offset))
     file = KernelFile(path)
-    assert file.read() == bytes(range(100))
+    assert file.read() == content
     file.close()
+
+
+@pytest.mark.parametrize("path", ["/proc/stat", "/proc/vmstat", "/proc/cpuinfo", "/proc/kallsyms", "/proc/self/maps"])
+def test_the_kernels_own_files_are_read_whole(path: str) -> None:
+    file = KernelFile(Path(path))
+    content = file.read()
+    file.close()
+    # Python's reader goes on until there is nothing more. What changes between two readings are digits.
+    assert content.translate(None, DIGITS).split() == Path(path).read_bytes().translate(None, DIGITS).split()
 
 
 def test_only_the_head_is_read_where_only_the_head_is_wanted(tmp_path: Path) -> None:
