@@ -89,15 +89,30 @@ class _Agent:
 
     def run(self) -> None:
         """Run until the order to stop."""
-        while not self._orders.is_stopping:
-            run = Run(self._settings.agent, self._outlet, self._reporter, self._stats)
+        run = self._new_run()
+        while True:
+            before = self._settings
             try:
                 run.run(self._wait)
             finally:
                 run.close()
-            if not self._orders.is_stopping:
-                self._reporter.begin_anew(self._settings.agent.heartbeat_seconds)
+            if self._orders.is_stopping:
+                break
+            run = self._next_run(before)
         self._reporter.stopped()
+
+    def _new_run(self) -> Run:
+        return Run(self._settings.agent, self._outlet, self._reporter, self._stats)
+
+    def _next_run(self, before: AllSettings) -> Run:
+        """A session with the new settings, or if no collector can be made with them, with the old ones."""
+        self._reporter.begin_anew(self._settings.agent.heartbeat_seconds)
+        try:
+            return self._new_run()
+        except Exception as error:  # the agent ran well until it was given these settings
+            self._reject(f"{type(error).__name__}: {error}")
+            self._settings = before
+            return self._new_run()
 
     def _wait(self, seconds: float) -> bool:
         """Whether the session ends: the agent stops, or there are other settings to go on with."""
@@ -113,20 +128,22 @@ class _Agent:
             after = self._read_anew()
             existing_roots(after.agent)
         except AgentError as error:
-            self._tell(StatusEvent.SETTINGS_REJECTED, f"The settings can't be used, the old ones hold: {error}", {})
+            self._reject(str(error))
             return False
         settings, changed, needs_restart = reloaded(self._settings, after)
         self._settings = settings
-        text = "The settings were read anew: " + (f"{', '.join(changed)}." if changed else "nothing is new.")
+        news = ", ".join(f"{name} {what}" for name, what in changed.items())
+        text = f"The settings were read anew: {news or 'nothing is new'}."
         if needs_restart:
             text += f" What changed in {', '.join(needs_restart)} holds after a restart."
-        self._tell(StatusEvent.SETTINGS_RELOADED, text, changed)
+        _LOG.info("%s", text)
+        self._reporter.notice(Notice(StatusEvent.SETTINGS_RELOADED, Severity.INFO, text, details=changed))
         return bool(changed)
 
-    def _tell(self, event: StatusEvent, text: str, details: dict[str, str]) -> None:
-        severity = Severity.WARNING if event is StatusEvent.SETTINGS_REJECTED else Severity.INFO
-        _LOG.warning("%s", text)
-        self._reporter.notice(Notice(event, severity, text, details=details))
+    def _reject(self, reason: str) -> None:
+        text = f"The settings can't be used, the old ones hold: {reason}"
+        _LOG.error("%s", text)
+        self._reporter.notice(Notice(StatusEvent.SETTINGS_REJECTED, Severity.WARNING, text))
 
 
 def _opened_spool(settings: SpoolSettings, stats: RunStats) -> Spool | None:

@@ -17,6 +17,7 @@ from pulsetrain.agents.log_settings import LogSettings
 _BYTES_PER_MEGABYTE = 1_000_000
 _SECONDS_PER_DAY = 86_400
 _SWEEP_SECONDS = 3600.0
+_CLOSE_SECONDS = 5.0
 _PART = ".part"
 
 
@@ -69,10 +70,10 @@ class LogFile(RotatingFileHandler):
         self._compress_later()
 
     def close(self) -> None:
-        """Close the file; compressing goes on to its end."""
+        """Close the file; compressing may take its time, but not so long that the agent is killed for it."""
         super().close()
         if self._compressing.is_alive():
-            self._compressing.join()
+            self._compressing.join(_CLOSE_SECONDS)
 
     def _free_name(self) -> Path:
         stem = f"{self._path.name}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(self._clock()))}"

@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from pulsetrain.agents import run
 from pulsetrain.agents.agent import run_agent
 from pulsetrain.agents.budget import BudgetSettings
+from pulsetrain.agents.collectors import scheduled_collectors as all_scheduled
+from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.orders import Orders
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reload import AllSettings
@@ -248,3 +253,38 @@ def test_kafka_settings_that_can_never_work_end_the_agent_with_their_error(uniqu
     kafka = KafkaSettings(bootstrap="127.0.0.1:1", security=security)
     with pytest.raises(SettingsError, match=r"The Kafka settings can't work: .*ssl\.ca\.location"):
         run_agent(AllSettings(AgentSettings(flush_seconds=0.0), kafka, TopicNames(unique)), Orders())
+
+
+def test_settings_with_which_no_session_can_begin_are_rejected_and_the_old_ones_hold(
+    broker: EmbeddedBroker, unique: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kafka, topics = KafkaSettings(bootstrap=broker.bootstrap), TopicNames(unique)
+    broker.declare([topics.samples, topics.status])
+    received, orders = Received(kafka, topics), Orders()
+    settings = AllSettings(AgentSettings(node="node-00", budget=UNLIMITED), kafka, topics)
+    faulty = settings._replace(agent=msgspec.structs.replace(settings.agent, interval_ms=300))
+
+    def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
+        if orders_given:
+            orders_given.clear()
+            raise RuntimeError("no collector works with that")
+        return all_scheduled(roots, stats)
+
+    orders_given: list[str] = []
+    monkeypatch.setattr(run, "scheduled_collectors", scheduled_collectors)
+    agent = threading.Thread(target=run_agent, args=(settings, orders, lambda: faulty))
+    agent.start()
+    try:
+        received.take_until(lambda: bool(received.blocks), "a block")
+        orders_given.append("reload")
+        orders.reload()
+        received.take_until(lambda: len({block.session for block in received.blocks}) == 2, "a second session")
+    finally:
+        orders.stop()
+        agent.join(WAIT_SECONDS)
+    received.close()
+    rejected = [status for status in received.statuses if status.event is StatusEvent.SETTINGS_REJECTED]
+    assert [status.message for status in rejected] == [
+        "The settings can't be used, the old ones hold: RuntimeError: no collector works with that"
+    ]
+    assert {block.interval_ns for block in received.blocks if block.collector == "host"} == {INTERVAL_NS}
