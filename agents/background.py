@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import BackgroundCollector, Collected
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground
-from pulsetrain.agents.sampler import failure_of
+from pulsetrain.agents.errors import failure_of
 from pulsetrain.agents.schedule import ticks
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pulsetrain.agents.collectors.base import Collector
-from pulsetrain.agents.errors import CollectError
+from pulsetrain.agents.errors import failure_of
 from pulsetrain.agents.run_stats import CollectorHealth, RunStats
 from pulsetrain.schemas.arrays import FloatArray, IntArray
 from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES
@@ -148,8 +148,3 @@ class _Track:
             row[:] = np.nan
             self.health.failed()
         self.readings.clear()
-
-
-def failure_of(error: Exception) -> str:
-    """What a collector's error says, with its kind if it is none that a collector raises on purpose."""
-    return str(error) if isinstance(error, CollectError) else f"{type(error).__name__}: {error}"
