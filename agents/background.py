@@ -66,7 +66,7 @@ class BackgroundThread:
         self.name = registered.collector.name
         self.importance: Importance = registered.importance
         self.slowed_by = 1
-        self.dropped_outcomes = 0
+        self.dropped_outcomes = self.dropped_samples = 0
         self._time_ns = time_ns
         self._monotonic = monotonic
         self._outcomes: deque[Outcome] = deque()
@@ -183,6 +183,8 @@ class BackgroundThread:
         # Only this thread adds, so that there may be fewer by now, never more.
         if len(self._outcomes) >= MAX_WAITING:
             self.dropped_outcomes += 1
+            if outcome.collected is not None:
+                self.dropped_samples += sum(len(one.metrics) for one in outcome.collected.observations)
         else:
             self._outcomes.append(outcome)
 

@@ -19,6 +19,7 @@ _MAX_NOTICES = 100
 """Of one call."""
 
 _FORGET_EVERY_NS = 60_000_000_000
+_NO_ROOM = "no room for observations"
 _UNUSABLE = "unusable observation"
 
 
@@ -50,7 +51,7 @@ class BackgroundFeed:
         self._stats = stats
         self._gatherer = Gatherer()
         self._told_hanging: dict[str, int] = {}
-        self._counted_drops: dict[str, int] = {}
+        self._counted_drops: dict[str, tuple[int, int]] = {}
         self._forgot_at_ns = 0
         for thread in threads:
             stats.health(thread.collector.name)
@@ -132,6 +133,9 @@ class BackgroundFeed:
             seconds = thread.collector.deadline_seconds
             reason = f"no answer for {seconds:g} s, hanging since {utc_time(since_ns).isoformat(timespec='seconds')}"
             self._listener.collector_read(name, reason)
-        if (dropped := thread.dropped_outcomes) != self._counted_drops.get(name, 0):
-            self._stats.health(name).failures += dropped - self._counted_drops.get(name, 0)
-            self._counted_drops[name] = dropped
+        outcomes, samples = thread.dropped_outcomes, thread.dropped_samples
+        outcomes_before, samples_before = self._counted_drops.get(name, (0, 0))
+        if outcomes != outcomes_before:
+            self._counted_drops[name] = outcomes, samples
+            self._stats.health(name).failures += outcomes - outcomes_before
+            self._stats.lose(samples - samples_before, _NO_ROOM, f"the agent was too slow to take what {name} brought")

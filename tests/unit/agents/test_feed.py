@@ -135,6 +135,9 @@ def test_a_hanging_call_is_told_once_and_its_end_too() -> None:
     assert stats.collectors["nvml"].take_longest_seconds() == pytest.approx(16.0)
 
 
-def test_outcomes_that_found_no_room_count_as_failures() -> None:
-    fed = feed(ScriptedBackground(), 70.5)
+def test_outcomes_that_found_no_room_count_as_failures_and_their_samples_as_lost() -> None:
+    answers = [Collected([seen("gpu:1", START + n * SECOND, 1.0, 2.0)]) for n in range(1, 71)]
+    fed = feed(ScriptedBackground(answers), 70.5)
     assert fed.stats.collectors["nvml"].failures == 70 - 64
+    assert fed.stats.lost_samples == 2 * (70 - 64)
+    assert sum(batch.samples.values.size for batch in fed.batches) == 2 * 64
