@@ -10,7 +10,8 @@ def trainer_callback(probe: TrainingProbe | None = None) -> Any:
     """A `TrainerCallback` that tells a probe of each optimizer step: `Trainer(..., callbacks=[trainer_callback()])`.
 
     Loss and gradient norm are those that the Trainer logs (`logging_steps`) and so has read from the device; they go
-    with the step after. What passes between two steps outside of evaluating and saving is taken for a wait for data.
+    with the step after. What passes between two steps, after logging, evaluating and saving, is taken for a wait for
+    data.
 
     Args:
         probe: one with a job's name, say; by default all names come from the environment.
@@ -45,6 +46,7 @@ class _TrainerEvents:
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         if isinstance(logs, dict) and "loss" in logs:
             self._logged = logs
+        self._wait.begin()
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._wait.begin()

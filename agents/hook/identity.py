@@ -69,9 +69,12 @@ def _environment_rank(environment: Mapping[str, str]) -> int:
 def torch_rank() -> int | None:
     """The rank in PyTorch's process group, if this process has one; asks no other rank."""
     distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+    try:
+        if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+            return None
+        return int(distributed.get_rank())
+    except Exception:  # half imported, say; the environment tells the rank then
         return None
-    return int(distributed.get_rank())
 
 
 def host_and_parent() -> str:

@@ -230,7 +230,8 @@ class TrainingProbe:
         sent = False
         try:
             if self._outlet.is_open(now_ns):
-                totals = Totals(self._errors, self._dropped, allocator_retries())
+                retries = self._retries()
+                totals = Totals(self._errors, self._dropped, retries)
                 message = encode(sender, self._sequence, self._time_ns(), totals, steps, values, closing)
                 sent = self._outlet.send(message)
                 self._sequence += 1
@@ -239,13 +240,23 @@ class TrainingProbe:
                 self._dropped += len(steps)
                 self._complain("no agent takes the steps: they are dropped until one does")
 
+    def _retries(self) -> int | None:
+        try:
+            return allocator_retries()
+        except Exception as error:
+            self._failed(error)
+            return None
+
     def _cuda_reader(self) -> CudaReader | None:
         """What reads from the device in use; None where none is, or none could be made."""
-        if not self._has_tried_cuda and (torch := cuda_in_use()) is not None:
-            self._has_tried_cuda = True
+        if not self._has_tried_cuda:
             try:
-                self._cuda = CudaReader(torch, torch.cuda.current_device())
+                torch = cuda_in_use()
+                if torch is not None:
+                    self._has_tried_cuda = True
+                    self._cuda = CudaReader(torch, torch.cuda.current_device())
             except Exception as error:
+                self._has_tried_cuda = True
                 self._failed(error)
         return self._cuda
 

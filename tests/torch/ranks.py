@@ -18,7 +18,7 @@ PYTHON_VARIABLE = "PULSETRAIN_TORCH_PYTHON"
 
 WORLD_SIZE = 2
 _LIMIT_SECONDS = 300.0
-_PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -43,7 +43,7 @@ def train(python: str) -> Run:
         assert support.supported, support.reason
         environment = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(_PROJECT / ".dev"),
+            "PYTHONPATH": str(PROJECT / ".dev"),
             "PULSETRAIN_HOOK_SOCKET": str(socket_path),
         }
         processes = [_start(python, rank, Path(folder), environment) for rank in range(WORLD_SIZE)]

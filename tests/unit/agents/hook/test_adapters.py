@@ -55,6 +55,7 @@ def test_a_hugging_face_trainer_tells_steps_waits_and_what_it_logs() -> None:
         loop.pass_seconds(1)
         callback.on_step_end(None, None, None)
         if logs is not None:
+            loop.pass_seconds(10)
             callback.on_log(None, None, None, logs=logs)
     loop.pass_seconds(60)
     callback.on_save(None, None, None)
@@ -66,8 +67,8 @@ def test_a_hugging_face_trainer_tells_steps_waits_and_what_it_logs() -> None:
     callback.on_train_end(None, None, None)
     assert [step[2:4] for step in loop.sent.steps] == [
         [None, NS // 4],
-        [5 * NS // 4, NS // 4],
-        [5 * NS // 4, NS // 4],
+        [45 * NS // 4, NS // 4],
+        [45 * NS // 4, NS // 4],
         [NS // 2, NS // 2],
     ]
     assert loop.sent.values == [[2, None, 2.5, 1.5, None, 0]]

@@ -1,6 +1,7 @@
 """Values and times on a CUDA device: whatever would wait for the device fails in this fake."""
 
 import sys
+import types
 
 import pytest
 
@@ -159,3 +160,13 @@ def test_a_device_whose_memory_cannot_be_pinned_costs_values_and_no_more(
     loop.probe.close()
     assert loop.sent.values == [[number, None, None, 2.0, None, 0] for number in (1, 2)]
     assert loop.sent.messages[-1]["errors"] == 3
+
+
+def test_a_torch_that_is_half_imported_costs_an_error_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    monkeypatch.setitem(sys.modules, "torch.distributed", types.ModuleType("torch.distributed"))
+    loop = Loop()
+    loop.step(loss=1.0)
+    loop.probe.close()
+    assert loop.sent.losses == {1: 1.0}
+    assert loop.sent.messages[0]["errors"] == 2
