@@ -1,4 +1,4 @@
-"""What the node agent costs on this machine, beside netdata, collectd, node_exporter and a bare loop.
+"""What the node agent and the training hook cost on this machine; beside them netdata, collectd and node_exporter.
 
 All run at once, and one is measured while the others stand still, in rounds that take turns. Programs that aren't
 installed are left out.
@@ -7,8 +7,6 @@ installed are left out.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -16,6 +14,7 @@ from types import ModuleType
 
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
 from pulsetrain.schemas.topics import TopicNames
+from tests.bench import hook
 from tests.bench.figures import Figure
 from tests.bench.peers import collectd, netdata, node_exporter
 from tests.bench.peers.floor import floor
@@ -25,7 +24,6 @@ from tests.bench.peers.slices import Slice, measure_in_turns
 from tests.bench.process_cost import proportional_mib, resident_mib, tree
 from tests.bench.rounds import median_ratio
 
-_HOOK = "tests.bench.hook"
 _ROUNDS = 5
 _WARM_UP_SECONDS = 1.0
 _SLICE_SECONDS = 5.0
@@ -63,7 +61,7 @@ FIGURES = (
     Figure("cpu_percent_500ms", "% of a core", f"`pulsetrain agent` at 500 ms; {_MEDIAN}"),
     Figure("rss_mib_500ms", "MiB", "its resident memory after that"),
     *(figure for name in _SAID for figure in _figures_beside(name)),
-    Figure("hook_us_per_step", "us", "what the training hook adds to a step", "tests/bench/hook.py"),
+    *hook.FIGURES,
 )
 
 
@@ -86,7 +84,7 @@ def run() -> dict[str, float]:
     for name, others in values.items():
         named |= {f"{name}_{figure}": value for figure, value in others.items()}
         named[f"{name}_vs_agent"] = _ratio(slices[name], slices[_OURS])
-    return named | _hook()
+    return named | hook.run()
 
 
 @contextmanager
@@ -127,11 +125,3 @@ def _values(peer: Peer, slices: Sequence[Slice]) -> dict[str, float]:
 
 def _ratio(slices: Sequence[Slice], ours: Sequence[Slice]) -> float:
     return median_ratio(*([part.cpu_ms_per_1000_samples for part in side] for side in (slices, ours)))
-
-
-def _hook() -> dict[str, float]:
-    """The training hook has a bench of its own."""
-    if find_spec(_HOOK) is None:
-        return {}
-    measured: dict[str, float] = import_module(_HOOK).run()
-    return {"hook_us_per_step": measured["hook_us_per_step"]}
