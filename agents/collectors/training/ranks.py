@@ -8,7 +8,6 @@ nothing has none.
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import sha256
 from urllib.parse import quote
 
 from pulsetrain.agents.collectors.base import Observation
@@ -53,6 +52,8 @@ def entity_of(job: str, rank: int) -> str:
     """`<job>/rank:<n>`; what would break an entity's name is percent-encoded (RFC 3986), so that jobs stay apart."""
     name = quote(job, safe=_SAFE_IN_JOB)
     if len(name) > _MAX_JOB_CHARACTERS:
+        from hashlib import sha256  # brings OpenSSL along, which an agent without such names need not hold
+
         digest = sha256(job.encode()).hexdigest()[:_DIGEST_CHARACTERS]
         name = f"{name[: _MAX_JOB_CHARACTERS - len(digest)]}{digest}"
     return f"{name}/rank:{rank}"
