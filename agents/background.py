@@ -83,6 +83,11 @@ class BackgroundThread:
         """Distance of two calls now."""
         return self.collector.interval_ms * _NS_PER_MS * self.slowed_by
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to take and no call under way."""
+        return self._asked is None and not self._outcomes
+
     def start(self) -> None:
         """Begin to ask."""
         self._thread.start()

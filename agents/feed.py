@@ -80,9 +80,10 @@ class BackgroundFeed:
 
     def _empty(self, now_ns: int) -> None:
         for thread in self.threads:
-            for outcome in thread.outcomes():
-                self._take(thread, outcome, now_ns)
-            self._watch(thread)
+            if not thread.is_quiet:
+                self._watch(thread)
+                for outcome in thread.outcomes():
+                    self._take(thread, outcome, now_ns)
 
     def _take(self, thread: BackgroundThread, outcome: Outcome, now_ns: int) -> None:
         name = thread.collector.name

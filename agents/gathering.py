@@ -5,6 +5,7 @@ observation waits for others of its kind until it is `HOLD_NS` old, which brings
 every second into one message, and leaves half a second.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -52,6 +53,7 @@ class Gatherer:
     def __init__(self) -> None:
         self._streams: dict[tuple[str, str], _Stream] = {}
         self._ready: list[Batch] = []
+        self._oldest_ns: float = math.inf
 
     def add(self, collector: str, source: str, interval_ns: int, observation: Observation) -> str | None:
         """Take an observation over; returns why it can't be used, None if it can.
@@ -82,15 +84,20 @@ class Gatherer:
             stream.metrics, stream.labels = observation.metrics, observation.labels
         stream.newest_ns = observation.time_ns
         stream.ticks_ns.append(observation.time_ns)
+        self._oldest_ns = min(self._oldest_ns, observation.time_ns)
         stream.rows.append(values)
         stream.reasons.update(observation.missing)
         return None
 
     def due(self, next_ns: int) -> Iterator[Batch]:
         """Batches that can't wait until `next_ns`, Unix nanoseconds."""
-        for key, stream in self._streams.items():
-            if stream.ticks_ns and next_ns - stream.ticks_ns[0] > HOLD_NS:
-                self._release(key, stream)
+        if next_ns - self._oldest_ns > HOLD_NS:
+            self._oldest_ns = math.inf
+            for key, stream in self._streams.items():
+                if stream.ticks_ns and next_ns - stream.ticks_ns[0] > HOLD_NS:
+                    self._release(key, stream)
+                elif stream.ticks_ns:
+                    self._oldest_ns = min(self._oldest_ns, stream.ticks_ns[0])
         yield from self._take_ready()
 
     def all(self) -> Iterator[Batch]:
@@ -98,6 +105,7 @@ class Gatherer:
         for key, stream in self._streams.items():
             self._release(key, stream)
         self._streams.clear()
+        self._oldest_ns = math.inf
         yield from self._take_ready()
 
     def forget(self, now_ns: int) -> None:

@@ -1,6 +1,7 @@
 """Background collectors through the runner: whose blocks, under which names, in which order, and how late."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from pulsetrain.agents.collectors.base import Collected, Observation, Support
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
@@ -98,6 +99,12 @@ def test_blocks_of_all_collectors_are_one_chain_and_none_is_late_for_its_windows
             assert [block.sequence for block in of(outlet, collector)] == list(range(len(of(outlet, collector))))
         slow.asked_ns.clear()
         steps.asked_ns.clear()
+
+
+def test_heartbeats_have_their_time_however_long_the_interval_is() -> None:
+    outlet, stats = run(Answering(lambda now: [seen("gpu:1", now, 1.0)]), seconds=60.0, interval_ms=20_000)
+    assert max(after - before for before, after in pairwise(outlet.ticks)) <= SECOND // 2
+    assert (stats.ticks, stats.skipped_ticks) == (4, 0)
 
 
 def test_the_last_observations_are_sent_when_the_agent_stops() -> None:
