@@ -44,7 +44,8 @@ class TrainingProbe:
 
     Nothing here raises, waits for a device or another process, or calls a collective. Values that are not numbers are
     not touched, and counted as errors; one line in the log says which trouble came first. Without an agent steps are
-    dropped and counted. In a forked child, as a data loader's worker is, the probe is silent for ever.
+    dropped and counted. In a forked child, as a data loader's worker is, the probe is silent for ever. To be used from
+    one thread.
 
     Args:
         job: the job's name; by default PULSETRAIN_JOB, SLURM_JOB_ID, JOB_NAME or TORCHELASTIC_RUN_ID, and in the end
@@ -226,9 +227,9 @@ class TrainingProbe:
     def _send(self, sender: Sender, now_ns: int, closing: bool = False) -> None:
         self._sent_at_ns = now_ns
         steps, self._steps = self._steps, []
-        values = self._values.take(everything=closing)
         sent = False
         try:
+            values = self._values.take(everything=closing)
             if self._outlet.is_open(now_ns):
                 retries = self._retries()
                 totals = Totals(self._errors, self._dropped, retries)
@@ -252,7 +253,7 @@ class TrainingProbe:
         if not self._has_tried_cuda:
             try:
                 torch = cuda_in_use()
-                if torch is not None:
+                if torch is not None and not torch.cuda.is_current_stream_capturing():
                     self._has_tried_cuda = True
                     self._cuda = CudaReader(torch, torch.cuda.current_device())
             except Exception as error:
@@ -266,16 +267,15 @@ class TrainingProbe:
 
     def _failed(self, error: Exception) -> None:
         self._errors += 1
-        self._complain(f"{type(error).__name__}: {error}")
+        self._complain(error)
 
-    def _complain(self, trouble: str) -> None:
+    def _complain(self, trouble: Exception | str) -> None:
         if not self._has_complained:
             self._has_complained = True
             try:
-                _LOG.warning(
-                    "Training goes on; the first trouble of Pulsetrain's hook, others are only counted: %s", trouble
-                )
-            except Exception:  # a handler of the user's may raise
+                text = trouble if isinstance(trouble, str) else f"{type(trouble).__name__}: {trouble}"
+                _LOG.warning("Pulsetrain's hook met a first trouble, training goes on, more is only counted: %s", text)
+            except Exception:  # the error's text or a handler of the user's may raise
                 self._errors += 1
 
     def _silence(self) -> None:

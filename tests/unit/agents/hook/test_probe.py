@@ -214,6 +214,16 @@ def test_a_log_handler_that_raises_does_not_reach_training(monkeypatch: pytest.M
     assert loop.sent.messages[-1]["errors"] == 2
 
 
+def test_an_error_without_a_text_does_not_reach_training() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> NoReturn:
+            raise RuntimeError("there is nothing to say")
+
+    with TrainingProbe("llm", 0, outlet=Recorder()) as probe:
+        probe.count_error(MuteError())
+    assert probe.errors == 2
+
+
 def test_a_sender_that_fails_does_not_reach_training() -> None:
     class Broken(Recorder):
         def send(self, message: bytes) -> bool:
