@@ -93,6 +93,10 @@ def _threshold(identifier: int) -> Ask:
     return lambda handle: pynvml.nvmlDeviceGetTemperatureThreshold(handle, identifier)
 
 
+def _seconds(identifier: int) -> Ask:
+    return lambda handle: field(handle, identifier) / 1e9
+
+
 def _clock(call: Callable[[Any, int], int], identifier: int) -> Ask:
     return lambda handle: call(handle, identifier) * 1e6
 
@@ -116,9 +120,7 @@ FAST: dict[str, Ask] = {
     },
     **{f"hw.gpu.clock.event{{hw.gpu.clock.event.reason={reason}}}": _reason(bit) for reason, bit in _REASONS.items()},
     **{
-        f"hw.gpu.clock.event.time{{hw.gpu.clock.event.reason={reason}}}": (
-            lambda h, identifier=identifier: field(h, identifier) / 1e9
-        )
+        f"hw.gpu.clock.event.time{{hw.gpu.clock.event.reason={reason}}}": (_seconds(identifier))
         for reason, identifier in {
             "sw_power_cap": pynvml.NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP,
             "sync_boost": pynvml.NVML_FI_DEV_CLOCKS_EVENT_REASON_SYNC_BOOST,

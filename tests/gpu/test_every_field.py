@@ -55,9 +55,10 @@ def run() -> Iterator[_Run]:
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        pytest.fail(
+        pytest.exit(
             f"NVML can't be initialised ({error}): these tests need a GPU's libnvidia-ml.so.1, or a simulated one in a "
-            "folder that LD_LIBRARY_PATH names"
+            "folder that LD_LIBRARY_PATH names",
+            returncode=1,
         )
     made = _Run()
     for index in range(pynvml.nvmlDeviceGetCount()):
