@@ -64,6 +64,7 @@ def find_program(name: str, path: str) -> str | None:
     """Where a program is on the search path, as a file that may be executed."""
     for folder in path.split(os.pathsep):
         candidate = Path(folder) / name
-        if candidate.is_absolute() and candidate.is_file() and os.access(candidate, os.X_OK):
+        # A folder that may not be looked into has nothing to execute; only then does is_file() not raise.
+        if candidate.is_absolute() and os.access(candidate, os.X_OK) and candidate.is_file():
             return str(candidate)
     return None

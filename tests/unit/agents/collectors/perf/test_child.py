@@ -138,6 +138,8 @@ def test_a_program_is_found_only_if_it_may_be_executed(tmp_path: Path) -> None:
     assert find_program("perf", str(tmp_path)) is None
     (tmp_path / "perf").chmod(0o755)
     assert find_program("perf", f"relative:{tmp_path / 'absent'}:{tmp_path}") == str(tmp_path / "perf")
+    # A folder that can't be looked into raises no error (one that may not be gives another errno).
+    assert find_program("perf", f"/{'x' * 300}:{tmp_path}") == str(tmp_path / "perf")
 
 
 def collector(search_path: str, roots: Roots, interval_ms: int | None = None) -> PerfCollector:
