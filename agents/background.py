@@ -5,10 +5,11 @@ a call hangs its thread waits for it, nobody else does, and no second one is sta
 """
 
 import logging
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import BackgroundCollector, Collected
@@ -25,6 +26,10 @@ MAX_WAITING = 64
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
 """When a source that is not supported is tried again: a driver may come, a process may start."""
+
+_SWITCH_SECONDS = 0.0005
+"""After so long a thread that computes lets others go on. A tick that reads ten files beside a thread that understands a
+large text took 50 ms with Python's 5 ms, and takes 5 ms with this."""
 
 _CLOSE_SECONDS = 1.0
 """How long the agent's end waits for all threads together."""
@@ -194,7 +199,15 @@ class BackgroundThread:
             self._outcomes.append(outcome)
 
 
-def stop_all(threads: list[BackgroundThread], seconds: float = _CLOSE_SECONDS) -> list[str]:
+def start_all(threads: Sequence[BackgroundThread]) -> None:
+    """Start all threads, of a process in which the loop of ticks comes first."""
+    if threads:
+        sys.setswitchinterval(_SWITCH_SECONDS)
+    for thread in threads:
+        thread.start()
+
+
+def stop_all(threads: Sequence[BackgroundThread], seconds: float = _CLOSE_SECONDS) -> list[str]:
     """End all threads within so many seconds; returns the collectors that hang and were left behind.
 
     A collector that hangs is closed from another thread, so that a child process of it ends all the same.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pulsetrain.agents.background import BackgroundThread, stop_all
+from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
 from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots, Support
 from pulsetrain.agents.collectors.scheduled import Scheduled
@@ -65,8 +65,7 @@ class Run:
         metrics = sum(len(entry.collector.metrics()) for entry in self._scheduled)
         _LOG.info("Node %s: reading %d metrics every %d ms.", self._settings.node, metrics, self._settings.interval_ms)
         self._reporter.started(metrics, self._unsupported)
-        for thread in self._threads:
-            thread.start()
+        start_all(self._threads)
         self._runner.run(time.time_ns, wait)
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pulsetrain.agents.background import MAX_WAITING, BackgroundThread, Outcome, stop_all
+from pulsetrain.agents.background import MAX_WAITING, BackgroundThread, Outcome, start_all, stop_all
 from pulsetrain.agents.collectors.base import Collected, Support
 from pulsetrain.agents.collectors.scheduled import InBackground
 from pulsetrain.agents.errors import CollectError
@@ -129,8 +129,7 @@ def test_a_hanging_call_is_seen_after_its_deadline_and_no_second_one_is_made() -
 def test_the_end_does_not_wait_for_a_hanging_call_but_closes_its_collector() -> None:
     hanging, quick = Hanging(), ScriptedBackground(name="quick")
     threads = [hanging.thread(), BackgroundThread(InBackground(quick))]
-    for thread in threads:
-        thread.start()
+    start_all(threads)
     assert hanging.called.wait(WAIT_SECONDS), "the collector was not called"
     assert "nvml" in stop_all(threads, seconds=0.2)
     assert hanging.was_closed.wait(WAIT_SECONDS), "the hanging collector was not closed"
