@@ -28,7 +28,7 @@ FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
 """When a source that is not supported is tried again: a driver may come, a process may start."""
 
 _SWITCH_SECONDS = 0.0005
-"""After so long a thread that computes lets others go on. A tick that reads ten files beside a thread that understands a
+"""After so long a thread that computes lets others go on. A tick that reads ten files beside a thread that parses a
 large text took 50 ms with Python's 5 ms, and takes 5 ms with this."""
 
 _CLOSE_SECONDS = 1.0
