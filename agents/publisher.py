@@ -19,8 +19,8 @@ _PURGED_SECONDS = 1.0
 _SPOOL_AFTER_SECONDS = 2.0
 """A message that Kafka has not confirmed by then is written to the spool, with all that wait behind it."""
 _SPOOL_RETRY_SECONDS = 10.0
-_REPLAY_BYTES = 256 * 1024
-"""How much one poll takes from the spool, so that a long backlog never holds up a tick."""
+_REPLAY_BYTES = 64 * 1024
+"""How much one poll takes from the spool: a long backlog neither holds up a tick nor costs more than the agent may."""
 _MANY = 10_000
 _NS_PER_MS = 1_000_000
 
