@@ -12,7 +12,7 @@ from typing import Protocol
 from pulsetrain.agents.collectors.nvml.crew import Crew
 from pulsetrain.agents.collectors.nvml.gate import Gate
 from pulsetrain.agents.collectors.nvml.identity import Gpu, identify, text
-from pulsetrain.agents.collectors.nvml.library import LIB_RM_VERSION_MISMATCH, TIMEOUT, Nvml, code_of
+from pulsetrain.agents.collectors.nvml.library import LIB_RM_VERSION_MISMATCH, TIMEOUT, UNKNOWN, Nvml, code_of
 from pulsetrain.agents.errors import CollectError
 
 logger = logging.getLogger(__name__)
@@ -86,7 +86,10 @@ class Driver:
         """
         with self._lock:
             if self._monotonic() >= self._next_check and not self._closed:
-                silent = self._crew.ask({_KEY: self._check}, seconds).silent.get(_KEY)
+                answers = self._crew.ask({_KEY: self._check}, seconds)
+                silent, error = answers.silent.get(_KEY), answers.failed.get(_KEY)
+                if error is not None:
+                    raise CollectError(f"no GPU metrics: {type(error).__name__}: {error}") from error
                 if silent is not None and self._session is None:
                     raise CollectError(f"the NVIDIA library has not answered for {silent:.0f} s")
             if self._session is None:
@@ -122,6 +125,8 @@ class Driver:
         self._scanners.close()
 
     def _check(self) -> None:
+        if self._closed:
+            return
         session, because = self._session, self._restart_because
         if session is not None and because is not None:
             if not self._stop(session):
@@ -177,9 +182,11 @@ class Driver:
         )
         unreadable = {int(key): TIMEOUT for key in answers.silent}
         for key, error in answers.failed.items():
-            if not isinstance(error, session.nvml.errors):
-                raise error
-            unreadable[int(key)] = code_of(error)
+            if isinstance(error, session.nvml.errors):
+                unreadable[int(key)] = code_of(error)
+            else:
+                logger.error("the GPU at index %s does not say who it is: %s", key, error)
+                unreadable[int(key)] = UNKNOWN
         return tuple(sorted(answers.given.values(), key=lambda gpu: gpu.index)), unreadable
 
     def _fail(self, problem: str) -> None:

@@ -1,5 +1,6 @@
 """Asks all GPUs at once and says for each what it said, or why it said nothing."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +14,10 @@ from pulsetrain.agents.collectors.nvml.gate import GateClosedError
 from pulsetrain.agents.collectors.nvml.gpu_reader import EntityReading, GpuReader, PartsOf
 from pulsetrain.agents.collectors.nvml.identity import Gpu, handle_address
 from pulsetrain.agents.collectors.nvml.reading import GpuLostError
+
+logger = logging.getLogger(__name__)
+
+_MAX_REASON_CHARACTERS = 120
 
 
 @dataclass(slots=True)
@@ -62,6 +67,7 @@ class Fleet:
         self._crew: Crew[list[EntityReading]] = Crew(name, monotonic)
         self._readers: dict[str, tuple[int, GpuReader]] = {}
         self._shapes: dict[str, dict[str, _Shape]] = {}
+        self._failures: dict[str, str] = {}
 
     def ask(self, session: Session, gpus: Iterable[Gpu], seconds: float) -> RoundOfAnswers:
         """Ask GPUs and wait at most `seconds`; who hangs since an earlier round is not waited for."""
@@ -74,7 +80,7 @@ class Fleet:
             elif isinstance(error, GateClosedError):
                 answered.silent[uuid] = "driver_restarting"
             else:
-                raise error
+                answered.silent[uuid] = self._failure(uuid, error)
         answered.silent.update((uuid, f"no answer for {silent:.0f} s") for uuid, silent in answers.silent.items())
         return answered
 
@@ -115,6 +121,13 @@ class Fleet:
     def close(self) -> None:
         """Let the threads end."""
         self._crew.close()
+
+    def _failure(self, uuid: str, error: Exception) -> str:
+        reason = f"{type(error).__name__}: {error}"[:_MAX_REASON_CHARACTERS]
+        if self._failures.get(uuid) != reason:
+            self._failures[uuid] = reason
+            logger.error("GPU %s can't be read: %s", uuid, reason, exc_info=error)
+        return reason
 
     def _question(self, session: Session, reader: GpuReader) -> list[EntityReading]:
         with self._driver.calls(session):

@@ -86,6 +86,9 @@ def _optional(nvml: Nvml, call: str, handle: Any) -> str:
         return text(getattr(nvml, call)(handle))
     except nvml.errors:
         return ""
+    except UnicodeDecodeError:
+        # pynvml takes all text of a driver for UTF-8.
+        return ""
 
 
 def _bus_id(nvml: Nvml, handle: Any) -> str:

@@ -1,5 +1,7 @@
 """What of NVML is called, through `pynvml`: only calls that read. Nothing here sets or resets anything on a device."""
 
+import _ctypes
+import ctypes
 import importlib
 from typing import Any
 
@@ -138,16 +140,19 @@ class Nvml:
 
     def unload(self) -> None:
         """Forget the loaded library, so that the next initialisation takes the one that is installed then."""
-        import _ctypes
-
         library = getattr(self._module, "nvmlLib", None)
         if library is not None:
             self._module.nvmlLib = None
             self._module._nvmlGetFunctionPointer_cache.clear()
-            _ctypes.dlclose(library._handle)
+            close_library(library)
 
     def _absent(self, *arguments: object) -> Any:
         raise self._module.NVMLError(FUNCTION_NOT_FOUND)
+
+
+def close_library(library: ctypes.CDLL) -> None:
+    """Give a library back to the loader; ctypes never does, and a loaded one hides its successor on the disk."""
+    _ctypes.dlclose(library._handle)
 
 
 def code_of(error: Exception) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pulsetrain.agents.collectors.base import Support
+from pulsetrain.agents.collectors.nvml.library import close_library
 
 LIBRARY = "libnvidia-ml.so.1"
 _DISTRIBUTION = "nvidia-ml-py"
@@ -57,7 +58,7 @@ def _installed_files() -> dict[str, list[str]]:
 
 def _loads(library: str) -> bool:
     try:
-        ctypes.CDLL(library)
+        close_library(ctypes.CDLL(library))
     except OSError:
         return False
     return True

@@ -270,6 +270,19 @@ def test_a_field_that_is_not_supported_says_so_and_the_gpu_is_well(node: _Node) 
     assert collected.notices == []
 
 
+def test_an_answer_that_is_not_understood_costs_one_gpu_and_is_logged_once(
+    node: _Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    node.tick()
+    node.module.gpus[3].answers["nvmlDeviceGetUtilizationRates"] = "not what it should be"
+
+    collected = node.tick(5)
+
+    assert [number for number in range(8) if math.isnan(_value(collected, number))] == [3]
+    assert "AttributeError" in _by_entity(collected)["gpu:GPU-3"].missing[_POWER]
+    assert len([record for record in caplog.records if "can't be read" in record.message]) == 1
+
+
 def test_whom_a_gpu_works_for_is_on_its_fast_metrics_too(node: _Node) -> None:
     node.tick()
     node.health.collect(_NS)

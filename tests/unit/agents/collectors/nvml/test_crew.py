@@ -36,7 +36,7 @@ def _until(crew: Crew[str], questions: dict[str, Callable[[], str]], key: str) -
     """Ask until there is an answer of `key`."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
-        answers = crew.ask(questions, 1.0)
+        answers = crew.ask(questions, 0.3)
         if key in answers.given:
             return answers
         time.sleep(0.001)
@@ -69,7 +69,7 @@ def test_a_device_that_raises_costs_only_itself(crew: Crew[str]) -> None:
 def test_the_others_answer_while_one_hangs(crew: Crew[str]) -> None:
     hanging = _Hanging()
 
-    answers = crew.ask({"a": hanging, "b": lambda: "2", "c": lambda: "3"}, 1.0)
+    answers = crew.ask({"a": hanging, "b": lambda: "2", "c": lambda: "3"}, 0.3)
 
     assert answers.given == {"b": "2", "c": "3"}
     assert answers.silent.keys() == {"a"}

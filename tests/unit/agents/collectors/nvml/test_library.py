@@ -1,6 +1,7 @@
 """What of NVML is called, and that nothing of it changes a device."""
 
 import ast
+import ctypes
 import re
 from pathlib import Path
 
@@ -88,3 +89,13 @@ def test_a_function_that_an_older_pynvml_lacks_counts_as_not_found() -> None:
 
     assert code_of(caught.value) == 13
     assert code_of(pynvml.NVMLLibraryMismatchError("too old")) == 13
+
+
+def test_a_library_that_is_unloaded_is_loaded_anew() -> None:
+    module = FakePynvml()
+    vars(module).update(nvmlLib=ctypes.CDLL("libm.so.6"), _nvmlGetFunctionPointer_cache={"nvmlInit": object()})
+
+    Nvml(module).unload()
+
+    assert module.nvmlLib is None
+    assert module._nvmlGetFunctionPointer_cache == {}
