@@ -34,7 +34,8 @@ def split_flat(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
 class FieldReader:
     """Those of `fields` that the file has on this machine.
 
-    Names stay where they are from reading to reading, so they are searched for only when they have changed.
+    Names stay where they are from reading to reading, so they are searched for only when they have changed; a content
+    that is that of the reading before is not taken apart again.
     """
 
     def __init__(self, split: Split, fields: Sequence[Field]) -> None:
@@ -44,6 +45,8 @@ class FieldReader:
         self._names: Sequence[bytes] = ()
         self._positions: list[int] = []
         self._formulas: list[_Formula] = []
+        self._content: bytes | None = None
+        self._values: list[float] = []
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -53,12 +56,19 @@ class FieldReader:
     def layout(self, content: bytes) -> tuple[str, ...]:
         """The metrics of which the file has a number."""
         self._names, _ = self._split(content)
+        self._content = None
         self._fields = [field for field in self._wanted if any(name in self._names for name in field.plus)]
         self._locate()
         return tuple(field.metric for field in self._fields)
 
     def values(self, content: bytes) -> list[float]:
         """The numbers in the catalogue's units; NaN for one that the file no longer has."""
+        if content != self._content:
+            self._values = self._understood(content)
+            self._content = content
+        return self._values
+
+    def _understood(self, content: bytes) -> list[float]:
         names, words = self._split(content)
         if len(names) != len(words):
             raise ValueError(f"{len(names)} names for {len(words)} numbers")

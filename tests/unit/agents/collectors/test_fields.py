@@ -1,6 +1,7 @@
 """Files of named numbers."""
 
 import math
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -72,3 +73,24 @@ def test_any_words_give_as_many_numbers_or_a_value_error(words: list[bytes]) -> 
         return
     assert len(numbers) == len(words)
     assert all(math.isfinite(number) for number in numbers)
+
+
+def test_a_content_that_has_not_changed_is_not_taken_apart_again() -> None:
+    splits: list[bytes] = []
+
+    def split(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:
+        splits.append(content)
+        return (b"a",), [content]
+
+    fields = FieldReader(split, [Field("a", (b"a",))])
+    fields.layout(b"1")
+    assert [fields.values(content) for content in (b"1", b"1", b"2", b"1")] == [[1.0], [1.0], [2.0], [1.0]]
+    assert splits == [b"1", b"1", b"2", b"1"]
+
+
+def test_a_content_that_was_refused_is_refused_again() -> None:
+    fields = FieldReader(lambda content: ((b"a",), [content]), [Field("a", (b"a",))])
+    fields.layout(b"1")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no numbers"):
+            fields.values(b"x")
