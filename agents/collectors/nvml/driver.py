@@ -18,9 +18,12 @@ from pulsetrain.agents.errors import CollectError
 logger = logging.getLogger(__name__)
 
 _SCAN_SECONDS = 5.0
+_SCAN_AGAIN_SECONDS = 1.0
+"""While a GPU has not said in time who it is, as one that the driver has to wake up first."""
+
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 1.0, 60.0
 _STOP_SECONDS = 2.0
-_SCAN_WAIT_SECONDS = 0.5
+_SCAN_WAIT_SECONDS = 0.3
 """How long a GPU may take to say who it is; one that takes longer is told of at a later look."""
 
 _MAX_GPUS = 64
@@ -62,6 +65,7 @@ class Driver:
         self._load = load
         self._monotonic = monotonic
         self._gate = Gate()
+        self._event_gate = Gate()
         self._crew: Crew[None] = Crew("nvml-driver", monotonic)
         self._scanners: Crew[Gpu] = Crew("nvml-scan", monotonic)
         self._lock = threading.Lock()
@@ -106,6 +110,16 @@ class Driver:
         with self._gate.entered(session.number):
             yield
 
+    @contextmanager
+    def event_wait(self, session: Session) -> Iterator[None]:
+        """As `calls`, for a wait of up to a second: no call has to stand still until it is over.
+
+        Raises:
+            GateClosedError: the session is over.
+        """
+        with self._event_gate.entered(session.number):
+            yield
+
     def look_again(self) -> None:
         """Look at the GPUs before that is due."""
         self._next_check = float("-inf")
@@ -128,14 +142,13 @@ class Driver:
         if self._closed:
             return
         session, because = self._session, self._restart_because
-        if session is not None and because is not None:
-            if not self._stop(session):
-                # A call hangs: the others go on under the old session.
-                self._back_off()
-                return
-            logger.warning("NVML is initialised anew: %s", because)
-            self._session = session = None
         self._restart_because = None
+        if session is not None and because is not None:
+            if self._stop(session):
+                logger.warning("NVML is initialised anew: %s", because)
+                self._session = session = None
+            else:
+                logger.warning("NVML is not initialised anew (%s) while a call hangs in it", because)
         if session is None:
             session = self._start()
         if session is not None:
@@ -156,6 +169,7 @@ class Driver:
             return None
         self._sessions += 1
         self._gate.open(self._sessions)
+        self._event_gate.open(self._sessions)
         return Session(self._sessions, nvml, _driver_version(nvml))
 
     def _scan(self, session: Session) -> None:
@@ -168,9 +182,14 @@ class Driver:
                 self._session = None
             return
         gpus, unreadable = self._identify(session, count)
+        for index in unreadable.keys() - session.unreadable.keys():
+            logger.warning(
+                "the GPU at index %d does not say who it is: %s", index, session.nvml.reason(unreadable[index])
+            )
         self._session = replace(session, gpus=gpus, unreadable=unreadable)
         self._retry_seconds = _FIRST_RETRY_SECONDS
-        self._next_check = self._monotonic() + _SCAN_SECONDS
+        waits = TIMEOUT in unreadable.values()
+        self._next_check = self._monotonic() + (_SCAN_AGAIN_SECONDS if waits else _SCAN_SECONDS)
 
     def _identify(self, session: Session, count: int) -> tuple[tuple[Gpu, ...], dict[int, int]]:
         def question(index: int) -> Gpu:
@@ -185,7 +204,7 @@ class Driver:
             if isinstance(error, session.nvml.errors):
                 unreadable[int(key)] = code_of(error)
             else:
-                logger.error("the GPU at index %s does not say who it is: %s", key, error)
+                logger.error("the GPU at index %s says something that is not understood: %s", key, error)
                 unreadable[int(key)] = UNKNOWN
         return tuple(sorted(answers.given.values(), key=lambda gpu: gpu.index)), unreadable
 
@@ -200,8 +219,11 @@ class Driver:
         self._retry_seconds = min(self._retry_seconds * 2, _LAST_RETRY_SECONDS)
 
     def _stop(self, session: Session) -> bool:
-        if not self._gate.close(_STOP_SECONDS):
-            logger.warning("NVML can't be shut down while a call hangs in it")
+        has_stopped = self._event_gate.close(_STOP_SECONDS)
+        if has_stopped and not self._gate.close(_STOP_SECONDS):
+            self._event_gate.open(session.number)
+            has_stopped = False
+        if not has_stopped:
             return False
         held, session.held[:] = list(session.held), []
         for thing in held:

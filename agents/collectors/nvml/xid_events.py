@@ -105,7 +105,7 @@ class XidEvents:
 
     def _waited(self, session: Session) -> bool:
         try:
-            with self._driver.calls(session):
+            with self._driver.event_wait(session):
                 event = self._next_event(session)
         except GateClosedError:
             return False

@@ -53,3 +53,15 @@ def test_closing_waits_for_the_last_call() -> None:
 
     assert gate.close(WAIT_SECONDS)
     thread.join(WAIT_SECONDS)
+
+
+def test_a_call_that_hangs_already_is_not_waited_for_and_keeps_nobody_out() -> None:
+    now = [0.0]
+    gate = Gate(lambda: now[0])
+    gate.open(1)
+
+    with gate.entered(1):
+        now[0] = 2.0
+        assert not gate.close(WAIT_SECONDS)
+        with gate.entered(1):
+            pass
