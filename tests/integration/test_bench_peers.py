@@ -10,6 +10,7 @@ import pytest
 from tests.bench.peers import collectd, netdata, node_exporter
 from tests.bench.peers.peer import Peer
 from tests.bench.process_cost import tree_cpu_seconds
+from tests.debian_programs import debian_program
 from tests.processes import wait_until
 
 _PEERS: list[tuple[ModuleType, Callable[[Path], AbstractContextManager[Peer]]]] = [
@@ -23,8 +24,7 @@ _PEERS: list[tuple[ModuleType, Callable[[Path], AbstractContextManager[Peer]]]] 
 def test_a_neighbour_produces_samples_of_at_least_a_hundred_series(
     module: ModuleType, start: Callable[[Path], AbstractContextManager[Peer]], tmp_path: Path
 ) -> None:
-    if not Path(module.PROGRAM).exists():
-        pytest.skip(f"Debian's {module.PACKAGE} is not installed")
+    debian_program(Path(module.PROGRAM).name, module.PACKAGE)
     with start(tmp_path) as peer, peer.in_use():
         peer.begin()
         wait_until(f"samples of {module.PACKAGE}", lambda: peer.end() > 500 and peer.series() > 100)

@@ -1,7 +1,6 @@
 """Scrapes of real programs: Prometheus' node_exporter, and prometheus_client's own server."""
 
 import math
-import shutil
 import socket
 import subprocess
 import time
@@ -16,6 +15,7 @@ from pulsetrain.agents.collectors.scrape import ScrapeTarget
 from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas import catalogue
+from tests.debian_programs import debian_program
 
 NODE_EXPORTER = "prometheus-node-exporter"
 START_SECONDS = 60.0
@@ -38,9 +38,7 @@ def values(observation: Observation) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def node_exporter() -> Iterator[str]:
     """The address of a node_exporter of this machine."""
-    program = shutil.which(NODE_EXPORTER)
-    if program is None:
-        pytest.skip(f"{NODE_EXPORTER} is not installed (on Debian: apt-get install {NODE_EXPORTER})")
+    program = debian_program(NODE_EXPORTER, package=NODE_EXPORTER)
     port = free_port()
     address = f"127.0.0.1:{port}"
     child = subprocess.Popen(

@@ -5,7 +5,9 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 
 from pulsetrain.agents.attribution.pod_resources import PodContainer
 
@@ -49,10 +51,7 @@ def pod_resources(containers: Sequence[PodContainer]) -> bytes:
 
 @cache
 def _messages() -> dict[str, Any]:
-    descriptors: Any = pytest.importorskip("google.protobuf.descriptor_pb2")
-    pools: Any = pytest.importorskip("google.protobuf.descriptor_pool")
-    factory: Any = pytest.importorskip("google.protobuf.message_factory")
-    file = descriptors.FileDescriptorProto(name="podresources.proto", package="v1", syntax="proto3")
+    file: Any = FileDescriptorProto(name="podresources.proto", package="v1", syntax="proto3")
     for message, fields in _API.items():
         described = file.message_type.add(name=message)
         for name, number, kind, repeated in fields:
@@ -61,6 +60,6 @@ def _messages() -> dict[str, Any]:
                 field.type, field.type_name = _MESSAGE, f".v1.{kind}"
             else:
                 field.type = kind
-    pool = pools.DescriptorPool()
+    pool = DescriptorPool()
     pool.Add(file)
-    return {name: factory.GetMessageClass(pool.FindMessageTypeByName(f"v1.{name}")) for name in _API}
+    return {name: GetMessageClass(pool.FindMessageTypeByName(f"v1.{name}")) for name in _API}

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from pulsetrain.agents.attribution.attribution import Attribution
-from pulsetrain.agents.attribution.settings import AttributionSettings
 from pulsetrain.agents.attribution.pod_resources import PodContainer
+from pulsetrain.agents.attribution.settings import AttributionSettings
 from tests.unit.agents.attribution.pod_resources_message import pod_resources
 from tests.unit.agents.attribution.test_unary_call import kubelet
 

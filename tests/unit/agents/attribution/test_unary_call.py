@@ -9,13 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import grpc
 import pytest
 
 from pulsetrain.agents.attribution.pod_resources import LIST, PodContainer, decode_list
 from pulsetrain.agents.attribution.unary_call import CallError, unary_call
 from tests.unit.agents.attribution.pod_resources_message import pod_resources
-
-grpc: Any = pytest.importorskip("grpc")
 
 _SECONDS = 60.0
 _MAX_BYTES = 4 * 1024 * 1024

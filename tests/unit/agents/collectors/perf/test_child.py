@@ -17,14 +17,13 @@ from pulsetrain.agents.collectors.perf.child import PerfChild, perf_environment,
 from pulsetrain.agents.collectors.perf.collector import PerfCollector
 from pulsetrain.agents.collectors.perf.processes import find_program, own_processes
 from pulsetrain.agents.collectors.perf.settings import PerfSettings
+from tests.debian_programs import debian_program
 
 LIMIT_SECONDS = 60.0
 """Generous: it is only reached by what is broken."""
 
 RECORDED = Path("tests/data/perf/perf-6.1-virtual-machine.json").resolve()
 MIGRATIONS = "system.linux.cpu_migration.rate"
-PERF = find_program("perf", os.environ["PATH"])
-needs_perf = pytest.mark.skipif(PERF is None, reason="perf is not installed here (Debian: linux-perf)")
 
 
 def until(what: str, condition: Callable[[], bool]) -> None:
@@ -197,8 +196,8 @@ def test_a_child_that_closed_its_output_is_ended(tmp_path: Path) -> None:
     child.close()
 
 
-@needs_perf
 def test_perf_itself_counts_interval_after_interval_and_ends_with_its_collector() -> None:
+    debian_program("perf", package="linux-perf")
     perf = collector(os.environ["PATH"], Roots())
     begin_ns = time.time_ns()
     try:
@@ -226,9 +225,19 @@ time.sleep(600)
 """
 
 
-@needs_perf
 def test_perf_ends_when_its_parent_is_killed() -> None:
-    command = [str(PERF), "stat", "-a", "-j", "-I", "100", "--log-fd", "1", "-e", "cpu-migrations"]
+    command = [
+        debian_program("perf", package="linux-perf"),
+        "stat",
+        "-a",
+        "-j",
+        "-I",
+        "100",
+        "--log-fd",
+        "1",
+        "-e",
+        "cpu-migrations",
+    ]
     with subprocess.Popen([sys.executable, "-c", AGENT, *command], stdout=subprocess.PIPE, text=True) as agent:
         assert agent.stdout is not None
         pid = int(agent.stdout.readline())
