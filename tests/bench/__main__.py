@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.bench.machine import Machine
 from tests.bench.report import markdown, print_table, write_machine
-from tests.bench.runner import NAMES, OVERVIEWS, run_benches
+from tests.bench.runner import NAMES, ON_REQUEST, run_benches
 
 _RESULTS = Path("build/bench")
 
@@ -19,7 +19,7 @@ _RESULTS = Path("build/bench")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the named benches, all of them by default; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure Pulsetrain on this machine.")
-    known = (*NAMES, *OVERVIEWS)
+    known = (*NAMES, *ON_REQUEST)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"which of {', '.join(known)}; default: {', '.join(NAMES)}"
     )

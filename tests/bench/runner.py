@@ -12,8 +12,8 @@ from tests.bench.report import write_json
 NAMES = ("kernels", "efficient", "scoring", "worker", "agent")
 """Each is a module here with its FIGURES and a `run()` that measures them."""
 
-OVERVIEWS = ("features",)
-"""Modules like those, which bring figures of several benches into one table; they run only when they are named."""
+ON_REQUEST = ("features", "interval_curve")
+"""Modules like those that run only when they are named: figures of several benches in one table, faults for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
