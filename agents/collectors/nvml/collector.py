@@ -134,7 +134,7 @@ class NvmlCollector:
         for uuid, gpu in self._inventory.known.items():
             readings = answers.readings.get(uuid)
             if readings is not None and uuid not in self._inventory.lost:
-                self._xids.read_into(readings[0].reading, uuid)
+                self._xids.read_into(readings[0].reading, gpu)
                 found += self._fleet.observations(uuid, readings, time_ns)
             else:
                 is_lost = uuid in self._inventory.lost

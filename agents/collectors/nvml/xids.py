@@ -80,9 +80,15 @@ class Xids:
         """An event that NVML brought."""
         self._add(uuid, code, XidSource.NVML)
 
-    def read_into(self, reading: Reading, uuid: str) -> None:
+    def read_into(self, reading: Reading, gpu: Gpu) -> None:
         """Add how many events a GPU has had since the agent started, in all and by code, and the last code."""
-        record = self._records.get(uuid) or _Record()
+        record = self._records[gpu.uuid]
+        address = pci_address(gpu.bus_id)
+        if address in self._records:
+            # The log told of it before NVML did.
+            earlier = self._records.pop(address)
+            record.counts.update(earlier.counts)
+            record.last = earlier.last if record.last is None else record.last
         reading.add(_ALL, record.counts.total(), 1.0)
         for code, events in record.counts.items():
             reading.add(metric_id("hw.errors", **{"hw.type": "gpu", "error.type": f"xid_{code}"}), events, 1.0)

@@ -19,7 +19,7 @@ def _line(code: int, address: tuple[int, int, int] = (0, 0x3B, 0)) -> KernelXid:
 
 def _values(xids: Xids) -> dict[str, float]:
     reading = Reading()
-    xids.read_into(reading, "GPU-a")
+    xids.read_into(reading, _GPUS["GPU-a"])
     return reading.values
 
 
@@ -108,6 +108,17 @@ def test_an_event_of_a_gpu_that_is_not_known_is_told_with_its_address() -> None:
 
     assert notice.entity is None
     assert "0000:c1:00" in notice.message
+
+
+def test_what_the_log_told_before_the_gpu_was_known_is_the_gpus_own_later() -> None:
+    xids = Xids()
+    xids.was_there(_line(31), {})
+    xids.in_kernel_log(_line(48), {})
+
+    values = _values(xids)
+
+    assert (values[_COUNT], values[_LAST]) == (1.0, 48.0)
+    assert _values(xids) == values
 
 
 def test_a_storm_of_events_is_one_notice_and_a_bounded_memory() -> None:
