@@ -46,7 +46,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sys_root: str = "/sys"
     heartbeat_seconds: float = 10.0
     flush_seconds: float = 5.0
-    queue_mebibytes: float = 8.0
+    queue_mebibytes: float = 4.0
     spool: SpoolSettings = SpoolSettings()
     log: LogSettings = LogSettings()
     budget: BudgetSettings = BudgetSettings()

@@ -17,8 +17,9 @@ _CLOSE_SECONDS = 1.0
 _PRODUCER = {
     "compression.type": "lz4",
     "linger.ms": 20,
-    # What waits longer than a moment waits in the publisher's queue and spool, where it can be dropped.
-    "queue.buffering.max.kbytes": 2048,
+    # What waits longer than a moment waits in the publisher's queue and spool, where it can be dropped. The largest
+    # block just fits.
+    "queue.buffering.max.kbytes": 1024,
     # Nothing is given up because Kafka is away for long: those would be the oldest messages of all.
     "message.timeout.ms": 0,
     # A topic that is deleted meanwhile must not come back with the broker's default settings.

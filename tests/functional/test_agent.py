@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pulsetrain.agents import run
@@ -23,10 +23,11 @@ from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.reload import AllSettings
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.agents.topic_gate import TopicGate
 from pulsetrain.cli.brokers.embedded import EMBEDDED_PARTITIONS, EmbeddedBroker
 from pulsetrain.schemas import catalogue
 from pulsetrain.schemas.json_record import decode_json
-from pulsetrain.schemas.kafka import KafkaSettings, SettingsError, admin_config, consumer_config, producer_config
+from pulsetrain.schemas.kafka import KafkaSettings, SettingsError, admin_config, consumer_config
 from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES, SampleBlock, decode_sample_block, encode_sample_block
 from pulsetrain.schemas.status import Status, StatusEvent
 from pulsetrain.schemas.topics import TopicNames
@@ -199,10 +200,19 @@ def test_a_block_of_the_largest_size_arrives(broker: EmbeddedBroker, unique: str
     received = Received(kafka, topics)
     broker.declare([topics.samples, topics.status])
     stats = RunStats()
-    publisher = Publisher(lambda report: Producer(producer_config(kafka, error_cb=report)), stats, 8_000_000)
+    gate = TopicGate(kafka, topics, refused=lambda: None)
+    gate.start()
+    publisher = Publisher(gate.open_producer, stats, 8_000_000)
     block = _largest_block()
     publisher.send(topics.samples, b"node-00", block, samples=1)
+
+    def sent() -> int:
+        publisher.poll()
+        return stats.sent
+
+    wait_until("Kafka to be found and to take the block", sent, WAIT_SECONDS)
     assert publisher.close(WAIT_SECONDS) == (0, 0)
+    gate.close()
     assert (stats.sent, stats.failed) == (1, 0)
     received.take_until(lambda: bool(received.blocks), "the block")
     received.close()
