@@ -34,10 +34,10 @@ _SKIPPED_LINES = metric_id("pulsetrain.agent.lines.skipped", **{"agent.collector
 _NANOSECOND = 1_000_000_000
 
 
-def perf_interval_ms(logical_cores: int, wanted_ms: int | None) -> int:
+def perf_interval_ms(logical_cores: int, wanted_ms: int) -> int:
     """The interval of perf: what is wanted, but never below `MS_PER_LOGICAL_CORE` for each core."""
     least = -int(-logical_cores * MS_PER_LOGICAL_CORE // 1)
-    return max(least, wanted_ms or 0)
+    return max(least, wanted_ms)
 
 
 @dataclass(slots=True)

@@ -14,19 +14,20 @@ class PerfSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What `perf stat` counts, and how often.
 
     `enabled`: `auto` counts where perf and the permission for it are there, `off` never. `interval_ms`: distance of
-    two readings; never below a quarter of a second for every four logical cores, which it is by default. `events`: what
-    else to count, in perf's own words (`context-switches`, `cpu/event=0xc0,umask=0x1,name=x/`).
+    two readings; on machines with more than 16 logical cores it is a quarter of a second for every four of them, if
+    that is longer. `events`: what else to count, in perf's own words (`context-switches`,
+    `cpu/event=0xc0,umask=0x1,name=x/`).
 
     Raises:
         ValueError: a setting can't work.
     """
 
     enabled: Literal["auto", "off"] = "auto"
-    interval_ms: int | None = None
+    interval_ms: int = 1000
     events: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.interval_ms is not None and not 0 < self.interval_ms <= _MAX_INTERVAL_MS:
+        if not 0 < self.interval_ms <= _MAX_INTERVAL_MS:
             raise ValueError(f"perf.interval_ms is {self.interval_ms}; it must lie between 1 and {_MAX_INTERVAL_MS}")
         if len(self.events) > _MAX_EVENTS:
             raise ValueError(f"perf.events has {len(self.events)} entries; at most {_MAX_EVENTS} are allowed")

@@ -141,7 +141,7 @@ def test_a_program_is_found_only_if_it_may_be_executed(tmp_path: Path) -> None:
     assert find_program("perf", f"/{'x' * 300}:{tmp_path}") == str(tmp_path / "perf")
 
 
-def collector(search_path: str, roots: Roots, interval_ms: int | None = None) -> PerfCollector:
+def collector(search_path: str, roots: Roots, interval_ms: int = 125) -> PerfCollector:
     processes = own_processes({**os.environ, "PATH": search_path})
     return PerfCollector(PerfSettings(interval_ms=interval_ms), roots, processes, logical_cores=2)
 

@@ -7,7 +7,7 @@ from pulsetrain.agents.collectors.perf.settings import PerfSettings
 
 
 def test_by_default_perf_counts_at_its_least_interval() -> None:
-    assert PerfSettings() == PerfSettings(enabled="auto", interval_ms=None, events=())
+    assert PerfSettings() == PerfSettings(enabled="auto", interval_ms=1000, events=())
 
 
 @pytest.mark.parametrize("event", ["-a", "a,b", "a b", "", "x;y", "cpu/event=1", "a/b/c/", "$(x)", "e" * 200])
