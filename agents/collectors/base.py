@@ -93,7 +93,8 @@ class Observation:
     `entity` is the name without the node (`gpu:<uuid>`, `container:<id>`); one with a slash is global already
     (`<job>/rank:<n>`). `time_ns` is when the values held, Unix nanoseconds; each entity's times ascend. `values` has
     one number a metric id, in the catalogue's units, NaN where there is none; `missing` says why, by metric id.
-    `labels` say what else is known of the entity (job, pod ...).
+    `labels` say what else is known of the entity (job, pod ...). `interval_ns` is how far apart the entity's
+    observations are where that is not the collector's interval; each change of it begins a new message.
     """
 
     entity: str
@@ -102,6 +103,7 @@ class Observation:
     values: Sequence[float]
     missing: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    interval_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
