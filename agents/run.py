@@ -47,6 +47,8 @@ class Run:
         roots = existing_roots(settings)
         stats.collectors.clear()
         self._threads = [BackgroundThread(registered) for registered in background_collectors(roots, settings)]
+        # Before the collectors that are read at ticks: one of those reads how all fare.
+        feed = BackgroundFeed(self._threads, reporter, stats)
         self._scheduled, self._unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
         self._meter = UsageMeter(roots.proc, os.cpu_count() or 1)
         self._runner = Runner(
@@ -56,7 +58,7 @@ class Run:
             int(settings.block_seconds * _NS_PER_SECOND),
             outlet,
             stats,
-            BackgroundFeed(self._threads, reporter, stats),
+            feed,
             Pace(Governor(settings.budget), self._meter.usage, reporter, stats),
         )
 

@@ -1,0 +1,56 @@
+"""One session from its settings to its blocks."""
+
+from typing import Any
+
+import pytest
+
+from pulsetrain.agents import run
+from pulsetrain.agents.collectors.health import HealthCollector
+from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
+from pulsetrain.agents.orders import Orders
+from pulsetrain.agents.run import Run
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.schemas.sample_block import SampleBlock
+from tests.unit.agents.background_fakes import ScriptedBackground
+from tests.unit.agents.fakes import ScriptedCollector
+
+
+class Outlet:
+    """Keeps blocks and orders to stop after the first tick; whatever else is told is not listened to."""
+
+    def __init__(self) -> None:
+        self.blocks: list[SampleBlock] = []
+        self.orders = Orders()
+
+    def block(self, block: SampleBlock) -> None:
+        self.blocks.append(block)
+
+    def tick_done(self, _time_ns: int) -> None:
+        self.orders.stop()
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_arguments: None
+
+
+def session(
+    monkeypatch: pytest.MonkeyPatch, scheduled: list[ScriptedCollector], slow: list[ScriptedBackground]
+) -> tuple[Run, Outlet, RunStats]:
+    outlet, stats = Outlet(), RunStats()
+    registered = [*map(Scheduled, scheduled), Scheduled(HealthCollector(stats))]
+    monkeypatch.setattr(run, "scheduled_collectors", lambda *_: registered)
+    monkeypatch.setattr(run, "background_collectors", lambda *_: list(map(InBackground, slow)))
+    anyone: Any = outlet
+    return Run(AgentSettings(node="n"), anyone, anyone, stats), outlet, stats
+
+
+def test_how_every_collector_fares_is_a_metric_of_those_in_the_background_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, outlet, stats = session(monkeypatch, [ScriptedCollector("cpu", ["a"])], [ScriptedBackground()])
+    made.run(outlet.orders.wait)
+    made.close()
+    outlet.orders.close()
+    assert set(stats.collectors) == {"cpu", "collector_health", "nvml"}
+    (block,) = outlet.blocks
+    for collector in stats.collectors:
+        for what in ("duration", "failures", "up"):
+            assert f"pulsetrain.agent.collector.{what}{{agent.collector={collector}}}" in block.metrics
