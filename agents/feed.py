@@ -90,7 +90,7 @@ class BackgroundFeed:
         health = self._stats.health(name)
         health.took(outcome.seconds)
         if outcome.is_unsupported:
-            health.is_up = False
+            health.is_up = None
             self._listener.collector_unsupported(name, outcome.failure or "not supported")
             return
         if outcome.collected is None:

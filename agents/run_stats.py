@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 class CollectorHealth:
     """How one collector fares.
 
-    `failures` counts the readings that brought nothing, `is_up` says whether the latest one brought something.
+    `failures` counts the readings that brought nothing, `is_up` says whether the latest one brought something; None
+    where there is nothing to read.
     """
 
     failures: int = 0
-    is_up: bool = False
+    is_up: bool | None = None
     _longest_seconds: float = math.nan
 
     def took(self, seconds: float) -> None:

@@ -1,5 +1,7 @@
 """How every collector fares, as metrics: how long it takes, how often it failed, whether it works now."""
 
+import math
+
 from pulsetrain.agents.collectors.base import HOST, Support
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.schemas.catalogue import metric_id
@@ -38,12 +40,16 @@ class HealthCollector:
         )
 
     def read(self) -> tuple[float, ...]:
-        """Slowest answer since the previous reading in seconds, failures so far, 1 or 0."""
+        """Slowest answer since the previous reading in seconds, failures so far, 1 or 0; NaN where none was read."""
         healths = [self._stats.health(collector) for collector in self._collectors]
         return tuple(
             value
             for health in healths
-            for value in (health.take_longest_seconds(), float(health.failures), float(health.is_up))
+            for value in (
+                health.take_longest_seconds(),
+                float(health.failures),
+                math.nan if health.is_up is None else float(health.is_up),
+            )
         )
 
     def decode(self, reading: tuple[float, ...]) -> tuple[float, ...]:

@@ -100,7 +100,7 @@ def test_an_absent_source_is_no_failure() -> None:
     fed = feed(collector, 5.5)
     assert fed.listener.unsupported == [("nvml", "no GPU")]
     assert not fed.listener.told
-    assert (fed.stats.collectors["nvml"].failures, fed.stats.collectors["nvml"].is_up) == (0, False)
+    assert (fed.stats.collectors["nvml"].failures, fed.stats.collectors["nvml"].is_up) == (0, None)
 
 
 def test_notices_are_passed_on_and_a_flood_is_cut(caplog: pytest.LogCaptureFixture) -> None:

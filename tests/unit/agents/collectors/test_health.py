@@ -32,3 +32,14 @@ def test_every_collector_that_is_known_has_its_slowest_answer_its_failures_and_i
     assert (first[name("failures", "nvml")], first[name("up", "nvml")]) == (3.0, 0.0)
     assert math.isnan(values()[name("duration", "cpu")])
     assert name("up", "collector_health") in first
+
+
+def test_a_source_that_is_not_there_is_neither_up_nor_down() -> None:
+    stats = RunStats()
+    stats.health("infiniband")
+    collector = HealthCollector(stats)
+    collector.is_supported()
+    duration, failures, up = collector.decode(collector.read())[:3]
+    assert math.isnan(duration)
+    assert failures == 0.0
+    assert math.isnan(up)
