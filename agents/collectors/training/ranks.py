@@ -1,8 +1,9 @@
-"""From what the hooks of a node's ranks tell to observations: one for each rank and call, whatever the pace of steps.
+"""From what the hooks of a node's ranks tell to observations, whatever the pace of steps.
 
-Steps may be much faster than observations. Then gauges are means over the steps since the previous observation, and
-`max_duration` is the longest of them. An observation has the time at which its last step ended. A rank that tells
-nothing has none.
+Gauges are means over the steps since the rank's previous observation, and `max_duration` is the longest of them. A rank
+with fast steps has an observation at each call, with the time at which its last step ended. Of one with slow steps a
+window has too few ends to put them on a grid: it has an observation at each multiple of an interval in which a typical
+step ends (`Pace`), with that time. A rank that tells nothing has none.
 """
 
 import math
@@ -12,10 +13,14 @@ from urllib.parse import quote
 
 from pulsetrain.agents.collectors.base import Observation
 from pulsetrain.agents.collectors.training.message import HookMessage, RefusedError, StepRow, ValuesRow
+from pulsetrain.agents.collectors.training.pace import INTERVALS_NS, Pace
 from pulsetrain.agents.hook.message import NonFinite
 
 MAX_RANKS = 1024
 """Of one node, at a time."""
+
+MAX_HELD_STEPS = 4096
+"""Of one rank; with so many its observation is made at once, whatever it says about their durations."""
 
 _FORGET_NS = 600_000_000_000
 _REMEMBERED_SESSIONS = 16
@@ -90,10 +95,14 @@ class Ranks:
         rank.add(message, pid, now_ns)
 
     def observations(self, now_ns: int) -> list[Observation]:
-        """What was told since the last time; a rank that says goodbye, or nothing for ten minutes, is forgotten."""
+        """What was told since the last time; a rank that says goodbye, or nothing for ten minutes, is forgotten.
+
+        Args:
+            now_ns: the tick, Unix nanoseconds.
+        """
         observations = []
         for entity, rank in list(self._ranks.items()):
-            observation = rank.observation(entity, self._labels_of)
+            observation = rank.observation(entity, self._labels_of, now_ns)
             if observation is not None:
                 observations.append(observation)
             if rank.has_closed or now_ns - rank.heard_ns > _FORGET_NS:
@@ -114,6 +123,8 @@ class _Rank:
         self._latest: HookMessage | None = None
         self._count = math.nan
         self._told: tuple[str, ...] = ()
+        self._pace = Pace()
+        self._observed_ns = self._asked_ns = 0
         self.heard_ns = 0
         self.has_closed = False
 
@@ -123,16 +134,20 @@ class _Rank:
                 raise RefusedError("a session that another one has followed")
             self._former_sessions.append(self._session)
             self._session = message.session
-            self._steps, self._values, self._told, self._count = [], [], (), math.nan
+            self._steps, self._values, self._told, self._count, self._pace = [], [], (), math.nan, Pace()
         self._pid, self._latest, self.heard_ns = pid, message, now_ns
         self.has_closed = message.closing
         self._steps += message.steps
         self._values += message.values
+        self._pace.take(step.duration_ns for step in message.steps if step.duration_ns is not None)
 
-    def observation(self, entity: str, labels_of: Callable[[int], Mapping[str, str]]) -> Observation | None:
-        """What is new, if anything is."""
+    def observation(
+        self, entity: str, labels_of: Callable[[int], Mapping[str, str]], now_ns: int
+    ) -> Observation | None:
+        """What is new, if anything is and it is time."""
+        is_due, self._asked_ns = self._is_due(now_ns), now_ns
         steps, values, latest = self._steps, self._values, self._latest
-        if latest is None or not (steps or values):
+        if latest is None or not (steps or values) or not is_due:
             return None
         self._steps, self._values = [], []
         if steps:
@@ -140,14 +155,25 @@ class _Rank:
         figures = self._figures(steps, values, latest)
         self._told = tuple(name for name in METRICS if name in self._told or not math.isnan(figures[name]))
         labels = dict(labels_of(self._pid)) if self._pid else {}
+        is_slow = self._pace.interval_ns > INTERVALS_NS[0]
+        ended_ns = steps[-1].end_ns if steps else latest.time_ns
+        self._observed_ns = now_ns if is_slow or ended_ns <= self._observed_ns else ended_ns
         return Observation(
             entity,
-            steps[-1].end_ns if steps else latest.time_ns,
+            self._observed_ns,
             self._told,
             [figures[name] for name in self._told],
             {name: _NOT_TOLD for name in self._told if math.isnan(figures[name])},
             labels | self._own_labels,
+            self._pace.interval_ns if is_slow else None,
         )
+
+    def _is_due(self, now_ns: int) -> bool:
+        """Whether a multiple of the interval lies between the previous call and now, or nothing is to be waited for."""
+        interval_ns = self._pace.interval_ns
+        if interval_ns == INTERVALS_NS[0] or self.has_closed or len(self._steps) >= MAX_HELD_STEPS:
+            return True
+        return now_ns // interval_ns != self._asked_ns // interval_ns
 
     def _figures(self, steps: list[StepRow], values: list[ValuesRow], latest: HookMessage) -> dict[str, float]:
         durations = _seconds(step.duration_ns for step in steps)

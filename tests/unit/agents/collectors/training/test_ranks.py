@@ -7,7 +7,7 @@ import pytest
 
 from pulsetrain.agents.collectors.base import Observation
 from pulsetrain.agents.collectors.training.message import HookMessage, RefusedError, StepRow, ValuesRow
-from pulsetrain.agents.collectors.training.ranks import MAX_RANKS, METRICS, Ranks, entity_of
+from pulsetrain.agents.collectors.training.ranks import MAX_HELD_STEPS, MAX_RANKS, METRICS, Ranks, entity_of
 from pulsetrain.agents.hook.message import NonFinite
 from pulsetrain.schemas.catalogue import find
 from pulsetrain.schemas.identity import MAX_ENTITY_CHARACTERS
@@ -106,6 +106,53 @@ def test_values_that_come_after_their_step_have_the_time_of_the_message() -> Non
     assert observation.time_ns == T
     assert figures(observation)["training.loss.nonfinite"] == 1.0
     assert figures(observation)["training.step.count"] == 7.0
+
+
+def slow_ranks(seconds: int) -> Ranks:
+    """One rank with steps of so many seconds, of which everything up to T was observed."""
+    ranks = Ranks(lambda pid: {})
+    ranks.add(message([StepRow(T, number, seconds * NS, None) for number in range(3)]), 0, T)
+    assert [one.time_ns for one in ranks.observations(T)] == [T]
+    return ranks
+
+
+def test_slow_steps_are_observed_at_multiples_of_an_interval_in_which_one_ends() -> None:
+    assert T % (60 * NS) == 20 * NS
+    ranks = slow_ranks(45)
+    ranks.add(message([StepRow(T + 30 * NS, 4, 45 * NS, None)], [ValuesRow(4, None, 2.0, None, None, 0)]), 0, T)
+    assert [ranks.observations(T + second * NS) for second in range(31, 40)] == [[]] * 9
+    (observation,) = ranks.observations(T + 40 * NS)
+    assert (observation.time_ns, observation.interval_ns) == (T + 40 * NS, 60 * NS)
+    assert figures(observation)["training.step.duration"] == 45.0
+    assert figures(observation)["training.loss"] == 2.0
+    assert ranks.observations(T + 100 * NS) == []
+
+
+@pytest.mark.parametrize("closing", [True, False])
+def test_of_slow_steps_the_end_of_a_rank_and_a_flood_are_observed_at_once(closing: bool) -> None:
+    ranks = slow_ranks(45)
+    rows = [StepRow(T + NS, 4, 45 * NS, None)] * (1 if closing else MAX_HELD_STEPS)
+    ranks.add(message(rows, closing=closing), 0, T)
+    (observation,) = ranks.observations(T + NS)
+    assert observation.time_ns == T + NS
+
+
+def test_a_clock_that_is_set_back_silences_no_rank() -> None:
+    ranks = slow_ranks(45)
+    earlier = T - 3600 * NS
+    ranks.add(message([StepRow(earlier, 4, 45 * NS, None)]), 0, earlier)
+    (observation,) = ranks.observations(earlier)
+    assert observation.time_ns == earlier
+
+
+def test_times_ascend_where_steps_become_fast_again() -> None:
+    ranks = slow_ranks(4)
+    ranks.add(message([StepRow(T + 4 * NS, 4, 4 * NS, None)]), 0, T)
+    (slow,) = ranks.observations(T + 5 * NS)
+    ranks.add(message([StepRow(T + 5 * NS - 1, number, NS // 10, None) for number in range(5, 15)]), 0, T)
+    (fast,) = ranks.observations(T + 6 * NS)
+    assert (slow.interval_ns, fast.interval_ns) == (5 * NS, None)
+    assert fast.time_ns > slow.time_ns
 
 
 def test_the_largest_floats_have_a_finite_mean() -> None:

@@ -24,6 +24,7 @@ NS = 1_000_000_000
 START = 1_800_000_000 * NS
 SECONDS = 100
 SETTINGS = WindowSettings()
+LENGTH_SECONDS = SETTINGS.length_seconds
 MEAN_AND_MAXIMUM = FeatureSets.from_fc_parameters({"mean": None, "maximum": None})
 
 
@@ -56,10 +57,10 @@ class Machine:
     def close(self) -> None:
         """As a hook's outlet."""
 
-    def run(self, durations_ms: list[int]) -> list[FeatureWindow]:
+    def run(self, durations_ms: list[int], seconds: int = SECONDS) -> list[FeatureWindow]:
         """Steps of these durations, in turn; then the windows of the rank that are complete."""
-        ends = START + np.cumsum(durations_ms) * MS
-        for _ in range(SECONDS * 1000):
+        ends = set((START + np.cumsum(durations_ms) * MS).tolist())
+        for _ in range(seconds * 1000):
             self.now_ns += MS
             if self.now_ns in ends:
                 self.probe.step(loss=1.0)
@@ -85,20 +86,54 @@ class Machine:
             self.windows += feature_windows(closed, MEAN_AND_MAXIMUM, SETTINGS)
 
 
+def after(seconds: int, windows: list[FeatureWindow]) -> list[FeatureWindow]:
+    """Those that start so long after the first step."""
+    return [window for window in windows if window.start_ns >= START + seconds * NS]
+
+
+def hops(first_seconds: int, seconds: int) -> list[int]:
+    """Starts of the windows whose end and lateness lie within a run of so many seconds."""
+    last = seconds - SETTINGS.length_seconds - SETTINGS.allowed_lateness_seconds
+    return [START + second * NS for second in range(first_seconds, int(last) + 1, int(SETTINGS.hop_seconds))]
+
+
 def features(windows: list[FeatureWindow], metric: str) -> np.ndarray:
     """Mean and maximum of a metric in each window, (windows, 2)."""
     return np.array([window.values[window.metrics.index(metric)] for window in windows])
 
 
-@pytest.mark.parametrize("step_ms", [4, 70, 330, 1000, 1130, 2300, 6000])
+@pytest.mark.parametrize("step_ms", [4, 70, 330, 1000, 1130, 2300, 6000, 7130, 10_000])
 def test_steps_of_one_duration_have_it_as_their_mean_at_any_pace(step_ms: int) -> None:
     machine = Machine()
-    windows = machine.run([step_ms] * (SECONDS * 1000 // step_ms))[2:]
-    assert len(windows) >= 10
+    windows = after(60, machine.run([step_ms] * (2 * SECONDS * 1000 // step_ms), 2 * SECONDS))
+    assert len(windows) >= 20
     np.testing.assert_allclose(features(windows, "training.step.duration"), step_ms / 1000, rtol=1e-9)
-    if step_ms <= 2500:  # a counter's rate needs neighbours within 2.5 intervals
-        np.testing.assert_allclose(features(windows, "training.step.count")[:, 0], 1000 / step_ms, rtol=0.02)
+    # The ends of the first and the last step of a window are known to an interval only.
+    steps = features(windows, "training.step.count")[:, 0] * LENGTH_SECONDS
+    np.testing.assert_allclose(steps, LENGTH_SECONDS * 1000 / step_ms, rtol=0.02, atol=2)
     assert machine.engine.counts.used == machine.engine.counts.received
+
+
+@pytest.mark.parametrize(("step_ms", "interval_seconds"), [(10_300, 30), (29_000, 30), (45_000, 60), (59_900, 60)])
+def test_steps_too_long_for_several_in_a_window_have_features_in_each_that_has_a_point_of_their_grid(
+    step_ms: int, interval_seconds: int
+) -> None:
+    seconds = 8 * 60
+    windows = after(4 * 60, Machine().run([step_ms] * (seconds * 1000 // step_ms), seconds))
+    interval_ns = interval_seconds * NS
+    starts = [start_ns for start_ns in hops(4 * 60, seconds) if -start_ns % interval_ns < SETTINGS.length_seconds * NS]
+    assert [window.start_ns for window in windows] == starts
+    np.testing.assert_allclose(features(windows, "training.step.duration"), step_ms / 1000, rtol=1e-9)
+
+
+def test_a_slow_step_among_slow_ones_is_the_longest_of_its_windows_whatever_lies_beside_it() -> None:
+    durations_ms = [4000] * 30 + [9000] + [4000] * 30
+    windows = after(60, Machine().run(durations_ms, 240))
+    # The slow step ends at 129 s; a step of 4 s ends in each 5 s.
+    point_ns = START + 130 * NS
+    has_stall = np.array([window.start_ns <= point_ns < window.end_ns for window in windows])
+    assert has_stall.any()
+    np.testing.assert_allclose(features(windows, "training.step.max_duration")[:, 1], np.where(has_stall, 9.0, 4.0))
 
 
 def test_of_a_grid_that_steps_do_not_meet_a_tenth_is_filled_at_most() -> None:
