@@ -14,13 +14,13 @@ _MAX_PARTS = 16
 """What is read at one call; a pipe holds one part."""
 _MAX_ERROR_CHARACTERS = 400
 _END_SECONDS = 1.0
+_KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH")
+"""What finding perf and its libraries may need; the agent's own environment may hold passwords."""
 
 
 def perf_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what would change perf's output: the locale, and the configuration of a user."""
-    kept = {
-        key: value for key, value in environment.items() if not key.startswith(("LC_", "LANG", "PERF_", "DEBUGINFOD_"))
-    }
+    """All that perf gets of an environment: neither a locale nor a user's configuration may change what it prints."""
+    kept = {name: environment[name] for name in _KEPT_VARIABLES if name in environment}
     return kept | {"LC_ALL": "C", "PERF_CONFIG": os.devnull}
 
 
@@ -69,13 +69,16 @@ class PerfChild:
 
     def wait(self, seconds: float) -> None:
         """Wait until it prints something or ends, for so many seconds at most."""
+        # Not select(), which takes no descriptor above 1023: an agent that watches many containers has those.
+        ready = select.poll()
         try:
-            ready, _, _ = select.select([self._output, *self._complaining], [], [], seconds)
+            for stream in (self._output, *self._complaining):
+                ready.register(stream, select.POLLIN)
+            if ready.poll(seconds * 1000):
+                self._read_errors()
         except ValueError:
             # It was closed from another thread.
             return
-        if self._error_output in ready:
-            self._read_errors()
 
     def lines(self) -> list[bytes]:
         """What it has printed since the last call; never waits. One that can print no more is ended."""

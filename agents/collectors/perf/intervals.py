@@ -44,11 +44,15 @@ class Interval:
 
 
 def merged(intervals: Sequence[Interval]) -> Interval:
-    """Several intervals that follow each other as one: all counts of an event stand beside each other."""
+    """Several intervals that follow each other as one: all counts of an event stand beside each other.
+
+    An event that one of them lacks is left out: the counts of the others would look like a fall.
+    """
+    in_all = frozenset.intersection(*(frozenset(row.event for row in interval.rows) for interval in intervals))
     return Interval(
         intervals[-1].end_seconds,
         math.fsum(interval.seconds for interval in intervals),
-        tuple(row for interval in intervals for row in interval.rows),
+        tuple(row for interval in intervals for row in interval.rows if row.event in in_all),
     )
 
 

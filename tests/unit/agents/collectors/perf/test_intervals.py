@@ -67,6 +67,15 @@ def test_intervals_that_follow_each_other_add_up() -> None:
     assert [each.value for each in whole.rows] == [5.0, 6.0]
 
 
+def test_an_event_that_one_of_several_intervals_lacks_is_left_out_of_their_sum() -> None:
+    rows = assembler()
+    rows.intervals([row(0.5, "a"), row(0.5, "b"), row(1.0, "a"), row(1.0, "b")])
+    garbled = b"1,5;1;;b;100;100,00;;"
+    intervals = rows.intervals([row(1.5, "a", 3), garbled, row(2.0, "a", 4), row(2.0, "b", 5)])
+    assert len(intervals) == 2
+    assert [(each.event, each.value) for each in merged(intervals).rows] == [("a", 3.0), ("a", 4.0)]
+
+
 @given(st.lists(st.binary(max_size=40), max_size=20), st.data())
 def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
     expected = [part for line in lines for part in line.split(b"\n")]
