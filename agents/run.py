@@ -10,7 +10,7 @@ from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
 from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots, Support
 from pulsetrain.agents.collectors.scheduled import Scheduled
-from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.errors import AgentError, failure_of
 from pulsetrain.agents.feed import BackgroundFeed
 from pulsetrain.agents.governor import Governor
 from pulsetrain.agents.outlet import KafkaOutlet
@@ -100,7 +100,7 @@ def supported_collectors(registered: list[Scheduled], stats: RunStats) -> tuple[
         try:
             support = collector.is_supported()
         except Exception as error:  # a fault in one collector must not end the others
-            support = Support(False, f"{type(error).__name__}: {error}")
+            support = Support(False, failure_of(error))
         if support.supported:
             supported.append(entry)
         else:

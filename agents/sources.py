@@ -10,6 +10,7 @@ from pulsetrain.agents.call_in_thread import CallInThread
 from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
 from pulsetrain.agents.collectors.base import Support
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
+from pulsetrain.agents.errors import failure_of
 from pulsetrain.agents.run import existing_roots
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
@@ -114,4 +115,4 @@ def _support(ask: Callable[[], Support]) -> Support:
     except TimeoutError:
         return Support(False, f"there was no answer within {_SUPPORT_SECONDS:g} s")
     except Exception as error:  # a fault in one collector must not hide the others
-        return Support(False, f"{type(error).__name__}: {error}")
+        return Support(False, failure_of(error))

@@ -1,7 +1,7 @@
 """One module a source of raw samples; these are the lists of them."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pulsetrain.agents.collectors.base import Collector, Roots
 from pulsetrain.agents.collectors.cgroup import ControlGroupCollector
@@ -26,6 +26,7 @@ from pulsetrain.agents.collectors.scheduled import Importance, InBackground, Sch
 from pulsetrain.agents.collectors.softnet import softnet_collector
 from pulsetrain.agents.collectors.thermal_throttle import ThermalThrottleCollector
 from pulsetrain.agents.collectors.training.collector import TrainingCollector
+from pulsetrain.agents.collectors.unmade import UnmadeCollector
 from pulsetrain.agents.run_stats import RunStats
 
 if TYPE_CHECKING:
@@ -42,25 +43,35 @@ _HEALTH_MS = 10_000
 
 def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
     """Every collector that is read at ticks, supported on this machine or not."""
-    return [
-        Scheduled(cpu_collector(roots)),
-        *(Scheduled(collector) for collector in pressure_collectors(roots)),
-        Scheduled(memory_collector(roots)),
-        Scheduled(paging_collector(roots)),
-        Scheduled(disk_collector(roots)),
-        Scheduled(network_collector(roots)),
-        # The kernel adds these up over all CPUs at each reading.
-        *(Scheduled(collector, _SLOW_MS, Importance.NORMAL) for collector in protocol_collectors(roots)),
-        Scheduled(RaplCollector(roots), importance=Importance.NORMAL),
-        Scheduled(softnet_collector(roots), _SLOW_MS, Importance.NORMAL),
-        *(Scheduled(collector, _SLOW_MS, Importance.NORMAL) for collector in numa_collectors(roots)),
-        Scheduled(ThermalThrottleCollector(roots), _SLOW_MS, Importance.LOW),
-        Scheduled(ClockCollector(), _SLOW_MS, Importance.LOW),
-        Scheduled(load_collector(roots), _SLOW_MS, Importance.LOW),
-        Scheduled(frequency_collector(roots), _SLOW_MS, Importance.LOW),
-        Scheduled(OwnCostCollector(roots, stats), _SLOW_MS, Importance.LOW),
-        Scheduled(HealthCollector(stats), _HEALTH_MS, Importance.LOW),
-    ]
+
+    def at_ticks(*collectors: Collector[Any]) -> list[Scheduled]:
+        return [Scheduled(collector) for collector in collectors]
+
+    def seldom(importance: Importance, *collectors: Collector[Any]) -> list[Scheduled]:
+        return [Scheduled(collector, _SLOW_MS, importance) for collector in collectors]
+
+    return _each(
+        Scheduled,
+        {
+            "cpu": lambda: at_ticks(cpu_collector(roots)),
+            "pressure": lambda: at_ticks(*pressure_collectors(roots)),
+            "memory": lambda: at_ticks(memory_collector(roots)),
+            "paging": lambda: at_ticks(paging_collector(roots)),
+            "disk": lambda: at_ticks(disk_collector(roots)),
+            "network": lambda: at_ticks(network_collector(roots)),
+            # The kernel adds these up over all CPUs at each reading.
+            "protocols": lambda: seldom(Importance.NORMAL, *protocol_collectors(roots)),
+            "rapl": lambda: [Scheduled(RaplCollector(roots), importance=Importance.NORMAL)],
+            "softnet": lambda: seldom(Importance.NORMAL, softnet_collector(roots)),
+            "numa": lambda: seldom(Importance.NORMAL, *numa_collectors(roots)),
+            "thermal_throttle": lambda: seldom(Importance.LOW, ThermalThrottleCollector(roots)),
+            "clock": lambda: seldom(Importance.LOW, ClockCollector()),
+            "load": lambda: seldom(Importance.LOW, load_collector(roots)),
+            "frequency": lambda: seldom(Importance.LOW, frequency_collector(roots)),
+            "agent": lambda: seldom(Importance.LOW, OwnCostCollector(roots, stats)),
+            "collector_health": lambda: [Scheduled(HealthCollector(stats), _HEALTH_MS, Importance.LOW)],
+        },
+    )
 
 
 def background_collectors(roots: Roots, settings: "AgentSettings") -> list[InBackground]:
@@ -69,16 +80,35 @@ def background_collectors(roots: Roots, settings: "AgentSettings") -> list[InBac
     from pulsetrain.agents.attribution.attribution import Attribution
 
     attribution = Attribution(roots.proc, settings.attribution)
-    return [
-        InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup)),
-        InBackground(InfinibandCollector(roots)),
-        InBackground(IdleStateCollector(roots), Importance.LOW),
-        InBackground(HwmonCollector(roots), Importance.LOW),
-        *(InBackground(collector) for collector in _scrape_collectors(settings)),
-        *_perf_collectors(roots, settings),
-        *_training_collectors(settings, attribution.labels_of_pid),
-        *_nvml_collectors(settings, attribution),
-    ]
+    return _each(
+        InBackground,
+        {
+            "containers": lambda: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))],
+            "infiniband": lambda: [InBackground(InfinibandCollector(roots))],
+            "cpuidle": lambda: [InBackground(IdleStateCollector(roots), Importance.LOW)],
+            "hwmon": lambda: [InBackground(HwmonCollector(roots), Importance.LOW)],
+            "scrape": lambda: [InBackground(collector) for collector in _scrape_collectors(settings)],
+            "perf": lambda: _perf_collectors(roots, settings),
+            "training": lambda: _training_collectors(settings, attribution.labels_of_pid),
+            "nvml": lambda: _nvml_collectors(settings, attribution),
+        },
+    )
+
+
+EntryT = TypeVar("EntryT", Scheduled, InBackground)
+
+
+def _each(
+    register: Callable[[UnmadeCollector], EntryT], makers: Mapping[str, Callable[[], list[EntryT]]]
+) -> list[EntryT]:
+    """What all makers make; in place of what one fails to make stands a collector that says why."""
+    entries: list[EntryT] = []
+    for name, make in makers.items():
+        try:
+            entries += make()
+        except Exception as error:  # a fault in one collector must not end the others
+            entries.append(register(UnmadeCollector(name, error)))
+    return entries
 
 
 def _perf_collectors(roots: Roots, settings: "AgentSettings") -> list[InBackground]:
