@@ -37,7 +37,7 @@ COUNTER_METRICS = (
     gauge(
         "system.memory.io.rate",
         "By/s",
-        "Bytes between memory and processors, by memory.io.direction; of all sockets, or one (cpu.socket).",
+        "Bytes between memory and processors, by memory.io.direction where it is known.",
     ),
     gauge(
         "system.linux.cpu_migration.rate",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from pulsetrain.agents.collectors.perf.events import EventSet, generic_events, software_events
 from pulsetrain.agents.collectors.perf.machine import Machine
@@ -19,7 +18,6 @@ class PerfCommand:
 
     program: str
     events: EventSet
-    per_socket: bool
     json: bool = True
 
     def arguments(self, interval_ms: int) -> list[str]:
@@ -29,7 +27,6 @@ class PerfCommand:
             "stat",
             "-a",
             *(("-j",) if self.json else ("-x", SEPARATOR)),
-            *(("--per-socket",) if self.per_socket else ()),
             "-I",
             str(interval_ms),
             "--log-fd",
@@ -41,10 +38,10 @@ class PerfCommand:
     @property
     def parser(self) -> RowParser:
         """How its rows are read."""
-        return parse_json if self.json else partial(parse_separated, per_socket=self.per_socket)
+        return parse_json if self.json else parse_separated
 
 
 def possible_commands(program: str, machine: Machine, extra: Sequence[str]) -> list[PerfCommand]:
     """What to try, the best first: everything; what every processor has; what Linux counts itself."""
     sets = [choose_events(machine, extra), generic_events(None), software_events()]
-    return [PerfCommand(program, events, events.per_socket and machine.sockets > 1) for events in sets]
+    return [PerfCommand(program, events) for events in sets]

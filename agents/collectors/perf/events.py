@@ -70,11 +70,6 @@ class EventSet:
         rates = (event.id_with() for event in self.events if event.metric)
         return tuple(dict.fromkeys((*rates, *(ratio.metric for ratio in self.ratios))))
 
-    @property
-    def per_socket(self) -> bool:
-        """Whether it has traffic of memory controllers, which each socket has its own of."""
-        return any(event.metric == MEMORY_RATE for event in self.events)
-
 
 MEMORY_RATE = "system.memory.io.rate"
 _EVENT_RATE = "system.linux.perf.event.rate"

@@ -15,14 +15,13 @@ class Machine:
     """The processor and its performance monitoring units.
 
     `vendor`, `family` and `model` as in /proc/cpuinfo; empty and 0 on architectures that say otherwise. `pmus`: the
-    names of the events that the kernel lists for each unit. `sockets`: how many packages there are.
+    names of the events that the kernel lists for each unit.
     """
 
     vendor: str = ""
     family: int = 0
     model: int = 0
     pmus: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    sockets: int = 1
 
     def has_pmu(self, kind: str) -> bool:
         """Whether there is a unit of this name, with a number behind it or not."""
@@ -41,7 +40,7 @@ def unit_kind(name: str) -> str:
 def read_machine(proc: Path, sys: Path) -> Machine:
     """The machine as the kernel shows it; what can't be read is left out."""
     vendor, family, model = _identity(proc / "cpuinfo")
-    return Machine(vendor, family, model, _pmus(sys / _PMU_FOLDER), _sockets(sys / "devices/system/cpu"))
+    return Machine(vendor, family, model, _pmus(sys / _PMU_FOLDER))
 
 
 def _identity(path: Path) -> tuple[str, int, int]:
@@ -73,13 +72,3 @@ def _names(folder: Path) -> frozenset[str]:
         return frozenset(path.name for path in folder.iterdir())
     except OSError:
         return frozenset()
-
-
-def _sockets(folder: Path) -> int:
-    packages = set()
-    for path in folder.glob("cpu[0-9]*/topology/physical_package_id"):
-        try:
-            packages.add(path.read_bytes())
-        except OSError:
-            continue
-    return max(1, len(packages))

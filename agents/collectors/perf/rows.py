@@ -17,21 +17,17 @@ _NOT_COUNTED = "not counted"
 _NO_VALUE = {"<not supported>": NOT_SUPPORTED, "<not counted>": _NOT_COUNTED}
 _MIN_RUNNING_PERCENT = 10.0
 """A count that was scaled up from less of its interval says more about chance than about the interval."""
-_SCOPE_COLUMNS = 2
-"""What `--per-socket` puts behind the time: the socket, and how many CPUs were added up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """What perf said about one event in one interval.
 
-    `seconds`: the end of the interval, since perf began. `socket`: `S0`, empty for the whole machine. `pmu`, `event`:
-    as `split_name` gives them. `value` is NaN where there is none, and `missing` says why. `unit`: as perf prints it,
-    empty for a plain count.
+    `seconds`: the end of the interval, since perf began. `pmu`, `event`: as `split_name` gives them. `value` is NaN
+    where there is none, and `missing` says why. `unit`: as perf prints it, empty for a plain count.
     """
 
     seconds: float
-    socket: str
     pmu: str
     event: str
     value: float
@@ -48,7 +44,6 @@ class _JsonRow(msgspec.Struct, rename="kebab"):
     event: str | None = None
     unit: str = ""
     pcnt_running: float = 100.0
-    socket: str = ""
 
 
 _decode = msgspec.json.Decoder(_JsonRow).decode
@@ -75,10 +70,10 @@ def parse_json(line: bytes) -> Row | None:
             raise ValueError(f"no JSON row of perf ({error}): {_shown(line)}") from None
     if row.event is None or row.counter_value is None:
         return None
-    return _row(row.interval, row.socket, row.event, str(row.counter_value), row.unit, row.pcnt_running)
+    return _row(row.interval, row.event, str(row.counter_value), row.unit, row.pcnt_running)
 
 
-def parse_separated(line: bytes, per_socket: bool) -> Row | None:
+def parse_separated(line: bytes) -> Row | None:
     """A row of `perf stat -x ';'`; None for a line that says nothing about an event. Further columns are ignored.
 
     Raises:
@@ -87,34 +82,32 @@ def parse_separated(line: bytes, per_socket: bool) -> Row | None:
     if _says_nothing(line):
         return None
     seconds, *columns = line.decode("utf-8", "replace").split(SEPARATOR)
-    scope = columns[:_SCOPE_COLUMNS] if per_socket else []
-    columns = columns[len(scope) :]
     if len(columns) < 5:
         if any(columns):
-            raise ValueError(f"{len(columns)} columns behind time and socket, not 5 or more: {_shown(line)}")
+            raise ValueError(f"{len(columns)} columns behind the time, not 5 or more: {_shown(line)}")
         raise ValueError(f"no row of perf: {_shown(line)}")
     value, unit, event, running_ns, running_percent = columns[:5]
     if not value and not event:
         return None
     if not running_ns.isdigit():
         raise ValueError(f"the time that the counter ran is no number: {_shown(line)}")
-    return _row(float(seconds), scope[0] if scope else "", event, value, unit, float(running_percent))
+    return _row(float(seconds), event, value, unit, float(running_percent))
 
 
-def _row(seconds: float, socket: str, event: str, value: str, unit: str, running_percent: float) -> Row:
+def _row(seconds: float, event: str, value: str, unit: str, running_percent: float) -> Row:
     if not (math.isfinite(seconds) and seconds >= 0.0 and math.isfinite(running_percent) and event):
         raise ValueError(f"time {seconds}, event {event!r}, running {running_percent} %: that can't be")
     pmu, name = split_name(event)
     missing = _NO_VALUE.get(value, "")
     if missing:
-        return Row(seconds, socket, pmu, name, math.nan, unit, missing)
+        return Row(seconds, pmu, name, math.nan, unit, missing)
     number = float(value)
     if not (math.isfinite(number) and number >= 0.0):
         raise ValueError(f"{event} is {value}; a count is finite and not negative")
     if running_percent < _MIN_RUNNING_PERCENT:
         missing = f"counted in only {running_percent:g} % of the interval"
-        return Row(seconds, socket, pmu, name, math.nan, unit, missing)
-    return Row(seconds, socket, pmu, name, number, unit)
+        return Row(seconds, pmu, name, math.nan, unit, missing)
+    return Row(seconds, pmu, name, number, unit)
 
 
 def _says_nothing(line: bytes) -> bool:

@@ -99,8 +99,7 @@ def _settled(wanted: EventSet, command: PerfCommand, unsupported: set[str], refu
     if not events.events:
         return Trial(None, reason or NOT_SUPPORTED)
     reasons = dict.fromkeys(unsupported, reason or NOT_SUPPORTED)
-    kept = replace(command, events=events, per_socket=command.per_socket and events.per_socket)
-    return Trial(kept, reason or refusal, _missing(wanted, events, reasons, refusal))
+    return Trial(replace(command, events=events), reason or refusal, _missing(wanted, events, reasons, refusal))
 
 
 def _missing(wanted: EventSet, had: EventSet, reasons: Mapping[str, str], refusal: str) -> dict[str, str]:

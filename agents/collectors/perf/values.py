@@ -5,13 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pulsetrain.agents.collectors.perf.events import MEMORY_RATE, Event, EventSet, Ratio
+from pulsetrain.agents.collectors.perf.events import Event, EventSet, Ratio
 from pulsetrain.agents.collectors.perf.intervals import Interval
 from pulsetrain.agents.collectors.perf.rows import Row
 
 _NO_ROW = "perf printed no row"
 _PMU_ATTRIBUTE = "cpu.pmu"
-_SOCKET_ATTRIBUTE = "cpu.socket"
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ def interval_values(interval: Interval, events: EventSet) -> Values:
     """Rates over the interval and ratios of its counts.
 
     A sum with a part that is missing is missing: the rest would look like a fall. Where a processor has two kinds of
-    cores, each kind is also kept apart (`cpu.pmu`); memory traffic is also given a socket (`cpu.socket`).
+    cores, each kind is also kept apart (`cpu.pmu`).
     """
     found = Values()
     if interval.seconds <= 0.0:
@@ -59,12 +58,8 @@ def _put_rates(found: Values, by_event: dict[str, list[Row]], events: EventSet, 
             continue
         rows = by_event.get(event.name, [])
         parts[event.id_with()].append(_sum(rows, event))
-        if event.metric == MEMORY_RATE:
-            for socket in _distinct(row.socket for row in rows):
-                of_socket = [row for row in rows if row.socket == socket]
-                parts[event.id_with((_SOCKET_ATTRIBUTE, socket.removeprefix("S")))].append(_sum(of_socket, event))
-        elif event.hardware:
-            kinds = _distinct(row.pmu for row in rows)
+        if event.hardware:
+            kinds = sorted({row.pmu for row in rows if row.pmu})
             for pmu in kinds if len(kinds) > 1 else ():
                 parts[event.id_with((_PMU_ATTRIBUTE, pmu))].append(_sum([row for row in rows if row.pmu == pmu], event))
     for identifier, counts in parts.items():
@@ -108,7 +103,3 @@ def _total(counts: list[_Count]) -> _Count:
         return _Count(math.nan, _NO_ROW)
     missing = next((count.missing for count in counts if count.missing), "")
     return _Count(math.nan if missing else math.fsum(count.value for count in counts), missing)
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    return sorted({name for name in names if name})

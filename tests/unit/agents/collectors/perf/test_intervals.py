@@ -1,7 +1,5 @@
 """Lines become whole intervals, at the earliest moment at which they are whole."""
 
-from functools import partial
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +12,7 @@ def row(seconds: float, event: str, value: int = 1) -> bytes:
 
 
 def assembler() -> IntervalAssembler:
-    return IntervalAssembler(partial(parse_separated, per_socket=False))
+    return IntervalAssembler(parse_separated)
 
 
 def test_the_first_interval_is_complete_when_the_second_begins() -> None:

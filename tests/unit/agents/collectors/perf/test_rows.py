@@ -1,7 +1,6 @@
 """What perf prints, row by row: recorded here with perf 6.1, and as its other versions and processors have it."""
 
 import math
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,24 +9,22 @@ from hypothesis import strategies as st
 
 from pulsetrain.agents.collectors.perf.events import split_name
 from pulsetrain.agents.collectors.perf.intervals import IntervalAssembler
-from pulsetrain.agents.collectors.perf.rows import Row, parse_json, parse_separated
+from pulsetrain.agents.collectors.perf.rows import Row, RowParser, parse_json, parse_separated
 
 DATA = Path("tests/data/perf")
 JSON_ROW = (
     b'{"interval" : 1.5, "counter-value" : "2000.000000", "unit" : "", "event" : "cycles", '
     b'"event-runtime" : 400, "pcnt-running" : %s, "metric-value" : %s, "metric-unit" : "GHz"}'
 )
-parse_whole = partial(parse_separated, per_socket=False)
-parse_sockets = partial(parse_separated, per_socket=True)
 
 
-def rows(name: str, parse: partial[Row | None] | None = None) -> list[Row]:
+def rows(name: str, parse: RowParser = parse_json) -> list[Row]:
     lines = (DATA / name).read_bytes().splitlines()
-    return [row for line in lines if (row := (parse or parse_json)(line)) is not None]
+    return [row for line in lines if (row := parse(line)) is not None]
 
 
 def test_both_formats_of_a_virtual_machine_say_that_no_hardware_event_is_supported() -> None:
-    for found in (rows("perf-6.1-virtual-machine.json"), rows("perf-6.1-virtual-machine.csv", parse_whole)):
+    for found in (rows("perf-6.1-virtual-machine.json"), rows("perf-6.1-virtual-machine.csv", parse_separated)):
         assert len(found) == 27
         assert len({row.seconds for row in found}) == 3
         by_missing = {row.event: row.missing for row in found}
@@ -46,22 +43,13 @@ def test_both_formats_of_a_virtual_machine_say_that_no_hardware_event_is_support
 
 
 def test_the_count_stands_in_the_column_behind_the_time() -> None:
-    found = rows("perf-6.1-virtual-machine.csv", parse_whole)
+    found = rows("perf-6.1-virtual-machine.csv", parse_separated)
     assert [row.value for row in found[6:9]] == [140.0, 1226.0, 1740.0]
     assert found[0].seconds == 0.200245515
 
 
-def test_per_socket_rows_have_their_event_two_columns_further() -> None:
-    separated = rows("perf-6.1-per-socket.csv", parse_sockets)
-    assert [(row.socket, row.event, row.value) for row in separated[1:3]] == [
-        ("S0", "cpu-migrations", 55.0),
-        ("S0", "context-switches", 798.0),
-    ]
-    assert {row.socket for row in rows("perf-6.1-per-socket.json")} == {"S0"}
-
-
 def test_not_counted_is_missing_with_its_reason_and_never_zero() -> None:
-    row = parse_whole(b"     1.000106829;<not counted>;;instructions;0;0.00;;")
+    row = parse_separated(b"     1.000106829;<not counted>;;instructions;0;0.00;;")
     assert row is not None
     assert math.isnan(row.value)
     assert row.missing == "not counted"
@@ -78,12 +66,12 @@ def test_not_counted_is_missing_with_its_reason_and_never_zero() -> None:
     ],
 )
 def test_headers_blank_lines_and_rows_of_metrics_alone_are_no_errors(line: bytes) -> None:
-    parse = parse_json if line.startswith(b"{") else parse_whole
+    parse = parse_json if line.startswith(b"{") else parse_separated
     assert parse(line) is None
 
 
 def test_extra_trailing_columns_are_ignored() -> None:
-    row = parse_whole(b"1.0;123456;;cycles;1001375314;100.00;0.12;GHz;1.1;top-down retiring")
+    row = parse_separated(b"1.0;123456;;cycles;1001375314;100.00;0.12;GHz;1.1;top-down retiring")
     assert row is not None
     assert (row.event, row.value) == ("cycles", 123456.0)
 
@@ -99,7 +87,7 @@ def test_extra_trailing_columns_are_ignored() -> None:
 )
 def test_a_row_with_decimal_commas_is_rejected_not_shifted(line: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        (parse_json if line.startswith(b"{") else parse_whole)(line)
+        (parse_json if line.startswith(b"{") else parse_separated)(line)
 
 
 @pytest.mark.parametrize("metric", [b"nan", b"-nan", b"inf", b'"(null)"', b'"0.995906"', b"0.000000"])
@@ -118,7 +106,7 @@ def test_a_count_scaled_up_from_half_of_the_interval_is_kept() -> None:
 def test_a_count_from_less_than_a_tenth_of_the_interval_is_missing_and_says_so() -> None:
     for row in (
         parse_json(JSON_ROW % (b"9.99", b"1.0")),
-        parse_whole(b"1.5;2000;;cycles;400;9.99;;"),
+        parse_separated(b"1.5;2000;;cycles;400;9.99;;"),
     ):
         assert row is not None
         assert math.isnan(row.value)
@@ -169,7 +157,7 @@ json_garbage = st.builds(
 
 @given(st.lists(st.one_of(garbage, json_garbage), max_size=30))
 def test_no_line_whatever_it_holds_gets_through_but_a_finite_count_or_a_reason(lines: list[bytes]) -> None:
-    for parse in (parse_json, parse_whole, parse_sockets):
+    for parse in (parse_json, parse_separated):
         assembler = IntervalAssembler(parse)
         for interval in assembler.intervals([*lines, *lines]):
             assert interval.seconds > 0.0

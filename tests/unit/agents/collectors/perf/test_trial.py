@@ -9,7 +9,7 @@ from pulsetrain.agents.collectors.perf.machine import Machine
 from pulsetrain.agents.collectors.perf.trial import Answer, Trial, try_perf
 
 DATA = Path("tests/data/perf")
-ZEN_4 = Machine("AuthenticAMD", 0x19, 0x11, {"cpu": frozenset(), "amd_umc_0": frozenset()}, sockets=2)
+ZEN_4 = Machine("AuthenticAMD", 0x19, 0x11, {"cpu": frozenset(), "amd_umc_0": frozenset()})
 UNKNOWN = Machine()
 MIGRATIONS = b'{"interval" : 0.1, "counter-value" : "2.000000", "event" : "cpu-migrations"}\n'
 UNSUPPORTED = b'{"interval" : 0.1, "counter-value" : "<not supported>", "event" : "%s"}\n'
@@ -116,16 +116,6 @@ def test_garbage_of_a_trial_is_skipped() -> None:
     assert "cycles" in names(tried(Answers(Answer(0, b"\xff;;\n{\n\n" + MIGRATIONS, ""))).command)
 
 
-def test_memory_controllers_of_two_sockets_are_read_per_socket_and_only_then() -> None:
-    run = Answers(Answer(0, MIGRATIONS, ""))
-    tried(run, ZEN_4)
-    assert "--per-socket" in run.commands[0]
-    one_socket = Machine(ZEN_4.vendor, ZEN_4.family, ZEN_4.model, ZEN_4.pmus, sockets=1)
-    run = Answers(Answer(0, MIGRATIONS, ""))
-    tried(run, one_socket)
-    assert "--per-socket" not in run.commands[0]
-
-
 def test_all_arguments_are_perfs_own_and_each_stands_alone() -> None:
-    command = PerfCommand("/usr/bin/perf", EventSet(extra_events(("a", "b")).events), per_socket=False)
+    command = PerfCommand("/usr/bin/perf", EventSet(extra_events(("a", "b")).events))
     assert command.arguments(500) == ["/usr/bin/perf", "stat", "-a", "-j", "-I", "500", "--log-fd", "1", "-e", "a,b"]

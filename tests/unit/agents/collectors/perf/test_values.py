@@ -1,7 +1,6 @@
 """Counts become rates and ratios. Every expected number is worked out by hand beside its rows."""
 
 import math
-from functools import partial
 
 import pytest
 
@@ -15,54 +14,49 @@ from pulsetrain.schemas.catalogue import find
 
 NOTHING: frozenset[str] = frozenset()
 IMC = frozenset({"cas_count_read", "cas_count_read.scale", "cas_count_write", "cas_count_write.scale"})
-INTEL = choose_events(Machine("GenuineIntel", 6, 0x8F, {"cpu": NOTHING, "uncore_imc_0": IMC}, sockets=2))
+INTEL = choose_events(Machine("GenuineIntel", 6, 0x8F, {"cpu": NOTHING, "uncore_imc_0": IMC}))
 HYBRID = choose_events(Machine("GenuineIntel", 6, 0x97, {"cpu_core": NOTHING, "cpu_atom": NOTHING}))
 ZEN_2 = choose_events(Machine("AuthenticAMD", 0x17, 0x31, {"cpu": NOTHING, "amd_l3": NOTHING, "amd_df": NOTHING}))
 ARM = choose_events(Machine(pmus={"armv8_pmuv3_0": frozenset({"cpu_cycles", "stall_backend_mem", "mem_access"})}))
 
 
-def values(rows: str, events: EventSet, per_socket: bool = False) -> Values:
+def values(rows: str, events: EventSet) -> Values:
     """Of one interval of half a second."""
-    assembler = IntervalAssembler(partial(parse_separated, per_socket=per_socket))
+    assembler = IntervalAssembler(parse_separated)
     lines = [f"     0.500000000;{line}".encode() for line in rows.split()]
     (interval,) = assembler.intervals([*lines, lines[0].replace(b"0.5", b"1.0", 1)])
     assert assembler.errors == 0
     return interval_values(interval, events)
 
 
-def test_intel_rows_of_two_sockets() -> None:
+def test_intel_rows() -> None:
     found = values(
         """
-        S0;64;3000;;cycles;1;100.00;;
-        S0;64;1500;;instructions;1;100.00;;
-        S0;64;800;;cache-references;1;100.00;;
-        S0;64;200;;cache-misses;1;100.00;;
-        S0;64;900;;memory_activity.stalls_l3_miss;1;100.00;;
-        S0;64;400;;mem_inst_retired.all_loads;1;100.00;;
-        S0;1;238.50;MiB;uncore_imc/cas_count_read/;8009419950;100.00;;
-        S0;1;100.00;MiB;uncore_imc/cas_count_write/;8009419950;100.00;;
-        S1;64;1000;;cycles;1;100.00;;
-        S1;64;500;;instructions;1;100.00;;
-        S1;64;200;;cache-references;1;100.00;;
-        S1;64;50;;cache-misses;1;100.00;;
-        S1;64;100;;memory_activity.stalls_l3_miss;1;100.00;;
-        S1;64;100;;mem_inst_retired.all_loads;1;100.00;;
-        S1;1;11.50;MiB;uncore_imc/cas_count_read/;8009419950;100.00;;
-        S1;1;0.00;MiB;uncore_imc/cas_count_write/;8009419950;100.00;;
+        4000;;cycles;1;100.00;;
+        2000;;instructions;1;100.00;;
+        1000;;cache-references;1;100.00;;
+        250;;cache-misses;1;100.00;;
+        1000;;memory_activity.stalls_l3_miss;1;100.00;;
+        500;;mem_inst_retired.all_loads;1;100.00;;
+        250.00;MiB;uncore_imc/cas_count_read/;8009419950;100.00;;
+        0.00;MiB;uncore_imc/cas_count_write/;8009419950;100.00;;
         """,
         INTEL,
-        per_socket=True,
     ).values
     assert found["system.cpu.cycle.rate"] == 8000.0
     assert found["system.cpu.instructions_per_cycle"] == 0.5
     assert found["system.cpu.cache.miss.ratio{cpu.cache.level=l3}"] == 0.25
     assert found["system.cpu.stall.share{cpu.stall=l3_miss}"] == 0.25
     assert found["system.cpu.memory_access.rate{cpu.memory_access.type=load}"] == 1000.0
-    mebibyte = 1048576.0
-    assert found["system.memory.io.rate{memory.io.direction=read}"] == 500.0 * mebibyte
-    assert found["system.memory.io.rate{cpu.socket=0,memory.io.direction=read}"] == 477.0 * mebibyte
-    assert found["system.memory.io.rate{cpu.socket=1,memory.io.direction=read}"] == 23.0 * mebibyte
-    assert found["system.memory.io.rate{cpu.socket=1,memory.io.direction=write}"] == 0.0
+    assert found["system.memory.io.rate{memory.io.direction=read}"] == 500.0 * 1048576.0
+    assert found["system.memory.io.rate{memory.io.direction=write}"] == 0.0
+
+
+def test_controllers_that_perf_prints_one_by_one_are_added_up() -> None:
+    found = values(
+        "3.00;MiB;uncore_imc_0/cas_count_read/;1;100.00;; 5.00;MiB;uncore_imc_11/cas_count_read/;1;100.00;;", INTEL
+    )
+    assert found.values["system.memory.io.rate{memory.io.direction=read}"] == 16.0 * 1048576.0
 
 
 def test_memory_traffic_in_another_unit_than_the_kernels_is_missing() -> None:
@@ -125,7 +119,7 @@ def test_hybrid_cores_are_summed_and_kept_apart_and_a_share_is_of_the_cores_that
 
 
 def test_where_one_kind_of_cores_was_not_counted_the_sum_is_missing_and_the_other_kind_is_not() -> None:
-    assembler = IntervalAssembler(partial(parse_separated, per_socket=False))
+    assembler = IntervalAssembler(parse_separated)
     lines = [b"0.5;3000;;cpu_core/cycles/;1;100.00;;", b"0.5;<not counted>;;cpu_atom/cycles/;0;0.00;;"]
     (interval,) = assembler.intervals([*lines, b"1.0;3000;;cpu_core/cycles/;1;100.00;;"])
     found = interval_values(interval, HYBRID)
