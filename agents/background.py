@@ -116,12 +116,15 @@ class BackgroundThread:
             self._ask(tick.grid_ns, is_tick=True)
 
     def stop(self) -> None:
-        """Tell the thread to end; it does after the call that it is in."""
+        """Tell the thread to end; it does after the call that it is in. If it never began, close the collector."""
         self._stop.set()
+        if self._thread.ident is None:
+            self.close()
 
     def join(self, seconds: float) -> bool:
         """Wait for the thread's end for so long at most; whether it has ended."""
-        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def close(self) -> None:
@@ -208,18 +211,24 @@ def start_all(threads: Sequence[BackgroundThread]) -> None:
 
 
 def stop_all(threads: Sequence[BackgroundThread], seconds: float = _CLOSE_SECONDS) -> list[str]:
-    """End all threads within so many seconds; returns the collectors that hang and were left behind.
+    """End all threads; returns the collectors whose threads still run and are left behind.
 
-    A collector that hangs is closed from another thread, so that a child process of it ends all the same.
+    A call that does not end within so many seconds may only wait for its source: its collector is closed from another
+    thread, which ends child processes too, and as much time is left for that.
     """
     for thread in threads:
         thread.stop()
-    end = time.monotonic() + seconds
-    hanging = [thread for thread in threads if not thread.join(max(0.0, end - time.monotonic()))]
-    closers = [threading.Thread(target=thread.close, daemon=True) for thread in hanging]
+    busy = _join(threads, seconds)
+    closers = [threading.Thread(target=thread.close, daemon=True) for thread in busy]
     for closer in closers:
         closer.start()
     end = time.monotonic() + seconds
     for closer in closers:
         closer.join(max(0.0, end - time.monotonic()))
-    return [thread.collector.name for thread in hanging]
+    return [thread.name for thread in _join(busy, max(0.0, end - time.monotonic()))]
+
+
+def _join(threads: Sequence[BackgroundThread], seconds: float) -> list[BackgroundThread]:
+    """Wait for all threads together for so long at most; returns those that still run."""
+    end = time.monotonic() + seconds
+    return [thread for thread in threads if not thread.join(max(0.0, end - time.monotonic()))]

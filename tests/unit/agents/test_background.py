@@ -139,6 +139,28 @@ def test_the_end_does_not_wait_for_a_hanging_call_but_closes_its_collector() -> 
     assert hanging.closed == 1
 
 
+def test_a_call_that_only_waits_for_its_source_ends_when_that_is_closed_and_is_not_left_behind() -> None:
+    class Waiting(Hanging):
+        """Waits for the next lines of a child process, which `close` ends."""
+
+        def close(self) -> None:
+            super().close()
+            self.released.set()
+
+    collector = Waiting()
+    threads = [collector.thread()]
+    start_all(threads)
+    assert collector.called.wait(WAIT_SECONDS), "the collector was not called"
+    assert stop_all(threads, seconds=3.0) == []
+    assert collector.closed == 1
+
+
+def test_threads_that_never_began_are_closed_and_not_waited_for() -> None:
+    collector = ScriptedBackground()
+    assert stop_all([BackgroundThread(InBackground(collector))]) == []
+    assert collector.closed == 1
+
+
 def test_a_collector_that_fails_to_close_does_not_keep_the_agent(caplog: pytest.LogCaptureFixture) -> None:
     class Stubborn(ScriptedBackground):
         def close(self) -> None:
