@@ -53,13 +53,14 @@ def _figures_beside(name: str) -> Iterator[Figure]:
 
 FIGURES = (
     Figure("cpu_percent_100ms", "% of a core", f"`pulsetrain agent` at 100 ms, all processes; {_MEDIAN}"),
-    Figure("rss_mib_100ms", "MiB", "its resident memory after that, shared libraries included"),
-    Figure("pss_mib_100ms", "MiB", "the same, shared pages by part"),
+    Figure("rss_mib_100ms", "MiB", "resident memory of the agent's process after that, shared libraries included"),
+    Figure("children_rss_mib_100ms", "MiB", "the same of its child, `perf stat`"),
+    Figure("pss_mib_100ms", "MiB", "all processes, shared pages by part"),
     Figure("metrics", "metrics", "different series that it sent"),
     Figure("samples_per_s", "samples/s", "values that it sent"),
     Figure("cpu_ms_per_1000_samples", "ms", "its CPU time for them"),
     Figure("cpu_percent_500ms", "% of a core", f"`pulsetrain agent` at 500 ms; {_MEDIAN}"),
-    Figure("rss_mib_500ms", "MiB", "its resident memory after that"),
+    Figure("rss_mib_500ms", "MiB", "resident memory of its process after that"),
     *(figure for name in _SAID for figure in _figures_beside(name)),
     *hook.FIGURES,
 )
@@ -73,16 +74,17 @@ def run() -> dict[str, float]:
     ours, slow = values.pop(_OURS), values.pop(_OURS_SLOW)
     named = {
         "cpu_percent_100ms": ours["cpu_percent"],
-        "rss_mib_100ms": ours["rss_mib"],
+        "rss_mib_100ms": ours["rss_mib"] - ours["children_rss_mib"],
+        "children_rss_mib_100ms": ours["children_rss_mib"],
         "pss_mib_100ms": ours["pss_mib"],
         "metrics": ours["metrics"],
         "samples_per_s": ours["samples_per_s"],
         "cpu_ms_per_1000_samples": ours["cpu_ms_per_1000_samples"],
         "cpu_percent_500ms": slow["cpu_percent"],
-        "rss_mib_500ms": slow["rss_mib"],
+        "rss_mib_500ms": slow["rss_mib"] - slow["children_rss_mib"],
     }
     for name, others in values.items():
-        named |= {f"{name}_{figure}": value for figure, value in others.items()}
+        named |= {f"{name}_{figure}": value for figure, value in others.items() if figure != "children_rss_mib"}
         named[f"{name}_vs_agent"] = _ratio(slices[name], slices[_OURS])
     return named | hook.run()
 
@@ -116,6 +118,7 @@ def _values(peer: Peer, slices: Sequence[Slice]) -> dict[str, float]:
     return {
         "cpu_percent": median(part.cpu_percent for part in slices),
         "rss_mib": resident_mib(pids),
+        "children_rss_mib": resident_mib(pids[1:]),
         "pss_mib": proportional_mib(pids),
         "metrics": float(peer.series()),
         "samples_per_s": median(part.samples / part.seconds for part in slices),
