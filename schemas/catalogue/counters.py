@@ -44,5 +44,4 @@ COUNTER_METRICS = (
         "{migration}/s",
         "Threads that moved to another CPU; perf itself visits each CPU once an interval.",
     ),
-    gauge("system.linux.perf.event.rate", "{event}/s", "An event that the operator asked for (linux.perf.event)."),
 )

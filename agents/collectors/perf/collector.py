@@ -108,7 +108,7 @@ class PerfCollector:
         deadline_ns = self._monotonic_ns() + int(_TRIAL_SECONDS * _NANOSECOND)
         machine = read_machine(self._roots.proc, self._roots.sys)
         trial = try_perf(
-            possible_commands(program, machine, self._settings.events),
+            possible_commands(program, machine),
             self._processes.run,
             lambda: max(_LEAST_TRIAL_SECONDS, (deadline_ns - self._monotonic_ns()) / _NANOSECOND),
         )

@@ -1,6 +1,5 @@
 """How perf is called."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.perf.events import EventSet, generic_events, software_events
@@ -41,7 +40,7 @@ class PerfCommand:
         return parse_json if self.json else parse_separated
 
 
-def possible_commands(program: str, machine: Machine, extra: Sequence[str]) -> list[PerfCommand]:
+def possible_commands(program: str, machine: Machine) -> list[PerfCommand]:
     """What to try, the best first: everything; what every processor has; what Linux counts itself."""
-    sets = [choose_events(machine, extra), generic_events(None), software_events()]
+    sets = [choose_events(machine), generic_events(None), software_events()]
     return [PerfCommand(program, events) for events in sets]

@@ -8,7 +8,7 @@ Context switches and page faults are not among them: /proc has both at every tic
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +16,6 @@ from pulsetrain.agents.collectors.perf.machine import unit_kind
 from pulsetrain.schemas.catalogue import metric_id
 
 _MODIFIERS = re.compile(r":[ukhIGHpPSDWeb]+$")
-_NAME_TERM = re.compile(r"(?:^|,)name=([^,/]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,6 @@ class EventSet:
 
 
 MEMORY_RATE = "system.memory.io.rate"
-_EVENT_RATE = "system.linux.perf.event.rate"
 _STALL_SHARE = "system.cpu.stall.share"
 _REFERENCE_RATE = "system.cpu.cache.reference.rate"
 _MISS_RATE = "system.cpu.cache.miss.rate"
@@ -133,16 +131,6 @@ def stall(cause: str, name: str) -> Ratio:
     return Ratio(metric_id(_STALL_SHARE, **{"cpu.stall": cause}), name, "cycles")
 
 
-def extra_events(arguments: Sequence[str]) -> EventSet:
-    """What the operator asked for."""
-    events = []
-    for argument in arguments:
-        name = split_name(argument)[1]
-        attributes = (("linux.perf.event", name),)
-        events.append(Event(argument, name, hardware=False, metric=_EVENT_RATE, attributes=attributes))
-    return EventSet(tuple(events))
-
-
 def joined(*sets: EventSet) -> EventSet:
     """All of them as one; of events with the same name the first."""
     events: dict[str, Event] = {}
@@ -158,7 +146,7 @@ def _metric_id(name: str, attributes: tuple[tuple[str, str], ...]) -> str:
 
 @lru_cache(maxsize=4096)
 def split_name(printed: str) -> tuple[str, str]:
-    """Unit and name of an event as perf prints it or is asked for it.
+    """Unit and name of an event as perf prints it.
 
     `cycles:u` is (``, `cycles`), `cpu_core/cycles/` is (`cpu_core`, `cycles`), and all units of one kind are one:
     `uncore_imc_3/cas_count_read/` is (`uncore_imc`, `cas_count_read`).
@@ -166,6 +154,4 @@ def split_name(printed: str) -> tuple[str, str]:
     unit, slash, rest = printed.partition("/")
     if not slash:
         return "", _MODIFIERS.sub("", printed)
-    terms = rest.rpartition("/")[0] or rest
-    named = _NAME_TERM.search(terms)
-    return unit_kind(unit), named[1] if named else terms
+    return unit_kind(unit), rest.rpartition("/")[0] or rest

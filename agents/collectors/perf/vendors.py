@@ -6,14 +6,11 @@ names of their own (`uncore_imc`, `armv8_pmuv3`) are asked by the names that the
 /sys/bus/event_source/devices.
 """
 
-from collections.abc import Sequence
-
 from pulsetrain.agents.collectors.perf.events import (
     MEMORY_RATE,
     Event,
     EventSet,
     cache,
-    extra_events,
     generic_events,
     joined,
     stall,
@@ -36,15 +33,15 @@ _AMD = ("AuthenticAMD", "HygonGenuine")
 _ZEN_FAMILIES = (0x17, 0x18, 0x19, 0x1A)
 
 
-def choose_events(machine: Machine, extra: Sequence[str] = ()) -> EventSet:
+def choose_events(machine: Machine) -> EventSet:
     """What is counted on this machine, before perf has been asked what it can count."""
     if machine.vendor == "GenuineIntel":
-        return joined(generic_events("l3"), _intel(machine), extra_events(extra))
+        return joined(generic_events("l3"), _intel(machine))
     if machine.vendor in _AMD and machine.family in _ZEN_FAMILIES:
-        return joined(generic_events("l2"), _zen(machine), extra_events(extra))
+        return joined(generic_events("l2"), _zen(machine))
     if _arm_units(machine):
-        return joined(generic_events("l1d"), _arm(machine), extra_events(extra))
-    return joined(generic_events(None), extra_events(extra))
+        return joined(generic_events("l1d"), _arm(machine))
+    return generic_events(None)
 
 
 def _intel(machine: Machine) -> EventSet:

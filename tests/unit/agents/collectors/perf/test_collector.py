@@ -308,12 +308,11 @@ def test_switched_off_or_without_perf_it_says_so(tmp_path: Path) -> None:
 
 
 def test_every_metric_is_announced_and_in_the_catalogue(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, PerfSettings(interval_ms=1, events=("context-switches",)))
+    machine = Machine(tmp_path)
     child = machine.begin()
-    child.print(0.125, ("cpu-migrations", 1), ("context-switches", 7))
+    child.print(0.125, ("cpu-migrations", 1))
     child.print(0.25, ("cpu-migrations", 1))
     observation = machine.collect()
-    assert value(observation, "system.linux.perf.event.rate{linux.perf.event=context-switches}") == 56.0
     assert {metric_name(identifier) for identifier in observation.metrics} <= set(machine.collector.metric_names)
     assert all(find(identifier) is not None for identifier in observation.metrics)
     assert machine.collector.source == "perf stat -a -I 125 (2 logical cores)"

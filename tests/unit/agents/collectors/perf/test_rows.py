@@ -122,7 +122,6 @@ def test_a_count_from_less_than_a_tenth_of_the_interval_is_missing_and_says_so()
         ("cpu_atom/cycles/u", ("cpu_atom", "cycles")),
         ("uncore_imc/cas_count_read/", ("uncore_imc", "cas_count_read")),
         ("uncore_imc_11/cas_count_read/", ("uncore_imc", "cas_count_read")),
-        ("cpu/event=0x40,name=ls_dc_accesses/", ("cpu", "ls_dc_accesses")),
         ("sched:sched_switch", ("", "sched:sched_switch")),
         ("l3_lookup_state.l3_miss", ("", "l3_lookup_state.l3_miss")),
     ],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pulsetrain.agents.collectors.perf.command import PerfCommand, possible_commands
-from pulsetrain.agents.collectors.perf.events import EventSet, extra_events
+from pulsetrain.agents.collectors.perf.events import Event, EventSet
 from pulsetrain.agents.collectors.perf.machine import Machine
 from pulsetrain.agents.collectors.perf.trial import Answer, Trial, try_perf
 
@@ -30,8 +30,8 @@ class Answers:
         return answer
 
 
-def tried(run: Answers, machine: Machine = UNKNOWN, extra: Sequence[str] = ()) -> Trial:
-    return try_perf(possible_commands("/usr/bin/perf", machine, extra), run, lambda: 0.9)
+def tried(run: Answers, machine: Machine = UNKNOWN) -> Trial:
+    return try_perf(possible_commands("/usr/bin/perf", machine), run, lambda: 0.9)
 
 
 def names(command: PerfCommand | None) -> list[str]:
@@ -40,8 +40,8 @@ def names(command: PerfCommand | None) -> list[str]:
 
 def test_a_virtual_machine_keeps_software_events_and_says_once_why_there_is_no_more() -> None:
     run = Answers(Answer(0, (DATA / "perf-6.1-virtual-machine.json").read_bytes(), ""))
-    found = tried(run, extra=("context-switches",))
-    assert names(found.command) == ["cpu-migrations", "context-switches"]
+    found = tried(run)
+    assert names(found.command) == ["cpu-migrations"]
     assert found.reason == "no hardware counters here, as in most virtual machines"
     assert found.missing["system.cpu.instructions_per_cycle"] == found.reason
     assert len(run.commands) == 1
@@ -117,5 +117,5 @@ def test_garbage_of_a_trial_is_skipped() -> None:
 
 
 def test_all_arguments_are_perfs_own_and_each_stands_alone() -> None:
-    command = PerfCommand("/usr/bin/perf", EventSet(extra_events(("a", "b")).events))
+    command = PerfCommand("/usr/bin/perf", EventSet((Event("a", "a"), Event("b", "b"))))
     assert command.arguments(500) == ["/usr/bin/perf", "stat", "-a", "-j", "-I", "500", "--log-fd", "1", "-e", "a,b"]

@@ -126,20 +126,6 @@ def test_arm_with_two_kinds_of_cores_has_generic_events_only() -> None:
     assert not any("/" in event.argument for event in chosen.events)
 
 
-def test_what_the_operator_asks_for_has_a_metric_of_its_own() -> None:
-    metrics = choose_events(Machine(), ("context-switches", "cpu/event=0xc0,name=retired/")).metrics()
-    assert metrics[-6:-4] == (
-        "system.linux.perf.event.rate{linux.perf.event=context-switches}",
-        "system.linux.perf.event.rate{linux.perf.event=retired}",
-    )
-
-
-def test_an_event_that_is_there_already_is_not_counted_twice() -> None:
-    events = choose_events(Machine(), ("cycles:u", "cycles")).events
-    assert [event.argument for event in events].count("cycles") == 1
-    assert "cycles:u" not in [event.argument for event in events]
-
-
 def test_the_machine_is_read_from_the_kernels_files(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(
         "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Xeon\n\n"
