@@ -83,22 +83,22 @@ class Driver:
         return self._session
 
     def refreshed(self, seconds: float) -> Session:
-        """The session, looked at anew if that is due; who asks waits for it at most `seconds`.
+        """The session, looked at anew if that is due; who asks waits at most `seconds` for it, and as long for
+        another who looks already.
 
         Raises:
             CollectError: the library can't be used; why, and what to do.
         """
-        with self._lock:
-            if self._monotonic() >= self._next_check and not self._closed:
-                answers = self._crew.ask({_KEY: self._check}, seconds)
-                silent, error = answers.silent.get(_KEY), answers.failed.get(_KEY)
-                if error is not None:
-                    raise CollectError(f"no GPU metrics: {type(error).__name__}: {error}") from error
-                if silent is not None and self._session is None:
-                    raise CollectError(f"the NVIDIA library has not answered for {silent:.0f} s")
-            if self._session is None:
-                raise CollectError(f"no GPU metrics: {self._problem}")
-            return self._session
+        # Whoever else looks may be ready to wait for longer.
+        if self._lock.acquire(timeout=seconds):
+            try:
+                self._refresh(seconds)
+            finally:
+                self._lock.release()
+        session = self._session
+        if session is None:
+            raise CollectError(f"no GPU metrics: {self._problem}")
+        return session
 
     @contextmanager
     def calls(self, session: Session) -> Iterator[None]:
@@ -137,6 +137,16 @@ class Driver:
             self._stop(session)
         self._crew.close()
         self._scanners.close()
+
+    def _refresh(self, seconds: float) -> None:
+        if self._monotonic() < self._next_check or self._closed:
+            return
+        answers = self._crew.ask({_KEY: self._check}, seconds)
+        silent, error = answers.silent.get(_KEY), answers.failed.get(_KEY)
+        if error is not None:
+            raise CollectError(f"no GPU metrics: {type(error).__name__}: {error}") from error
+        if silent is not None and self._session is None:
+            raise CollectError(f"the NVIDIA library has not answered for {silent:.0f} s")
 
     def _check(self) -> None:
         if self._closed:

@@ -189,6 +189,29 @@ def test_a_library_that_hangs_is_said_and_not_waited_for() -> None:
     driver.close()
 
 
+def test_who_waits_briefly_is_not_held_up_by_who_waits_long(node: _Node) -> None:
+    node.uuids()
+    asked, released = threading.Event(), threading.Event()
+
+    def hangs() -> int:
+        asked.set()
+        assert released.wait(WAIT_SECONDS)
+        return 2
+
+    vars(node.driver.refreshed(WAIT_SECONDS).nvml)["nvmlDeviceGetCount"] = hangs
+    node.now = 6.0
+    patient = threading.Thread(target=node.uuids)
+    patient.start()
+    assert asked.wait(WAIT_SECONDS)
+
+    session = node.driver.refreshed(0.01)
+
+    assert patient.is_alive()
+    assert [gpu.uuid for gpu in session.gpus] == ["GPU-a", "GPU-b"]
+    released.set()
+    patient.join(WAIT_SECONDS)
+
+
 def test_closing_shuts_the_library_down() -> None:
     node = _Node()
     node.uuids()
