@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from pulsetrain.agents.collectors.base import Collected, Notice, Observation, Support
 from pulsetrain.agents.collectors.nvml.driver import Driver, Session
-from pulsetrain.agents.collectors.nvml.fleet import Fleet, RoundOfAnswers
+from pulsetrain.agents.collectors.nvml.fleet import DRIVER_RESTARTING, GPU_LOST, NOT_SHOWN, Fleet, RoundOfAnswers
 from pulsetrain.agents.collectors.nvml.gpu_reader import FAST_METRICS, SLOW_METRICS, PartsOf, fast_parts
 from pulsetrain.agents.collectors.nvml.identity import Gpu
 from pulsetrain.agents.collectors.nvml.inventory import Inventory
@@ -22,8 +22,6 @@ _WAIT_SHARE = 0.5
 """Of the interval, how long a round waits for GPUs; the rest is for whoever else needs the processor."""
 
 _LONGEST_WAIT_SECONDS = 5.0
-_GPU_LOST = "gpu_is_lost"
-_NOT_SHOWN = "not_shown_by_driver"
 
 
 class NvmlCollector:
@@ -57,13 +55,15 @@ class NvmlCollector:
         self._driver = driver
         self._wait_seconds = _wait(interval_ms)
         self._fleet = Fleet("nvml-gpu", driver, fast_parts, FAST_METRICS, owners, monotonic)
-        self._inventory = Inventory()
+        self._inventory = Inventory(monotonic)
         self._kernel_log = kernel_log
         self._events = XidEvents(driver)
         self._xids = Xids(monotonic)
         self._find_support = find_support
         self._restarts = Restarts(monotonic)
         self._last_session: dict[str, int] = {}
+        self._monotonic = monotonic
+        self._untold: list[Notice] = []
 
     def is_supported(self) -> Support:
         """Whether there is a driver, and which package calls it; also what can't be read of the kernel's log."""
@@ -76,23 +76,23 @@ class NvmlCollector:
     def collect(self, time_ns: int) -> Collected:
         """One observation for each GPU and MIG device, and what has happened since the last call.
 
+        What has happened is told again at the next call where this one fails or is too late to be heard.
+
         Raises:
-            CollectError: the library can't be used.
+            CollectError: the library can't be used, or no GPU has had a value for several rounds.
         """
+        begin = self._monotonic()
         try:
-            session = self._driver.refreshed(self._wait_seconds)
+            observations = self._observed(time_ns)
         except CollectError:
-            notices = self._take_xids()
-            if notices:
-                return Collected(notices=notices)
-            raise
-        self._events.start()
-        notices = self._inventory.saw(session.gpus, session.unreadable)
-        answers = self._fleet.ask(session, self._present(session), self._wait_seconds)
-        notices += self._lost_and_returned(answers)
-        notices += self._take_xids()
-        self._restart_if_needed(session, answers)
-        return Collected(self._observations(answers, time_ns), notices)
+            self._untold += self._take_xids()
+            if not self._untold:
+                raise
+            observations = []
+        notices, self._untold = self._untold, []
+        if self._monotonic() - begin > self.deadline_seconds:
+            self._untold = notices
+        return Collected(observations, notices)
 
     def close(self) -> None:
         """End the threads and shut the library down, unless a call hangs in it."""
@@ -100,6 +100,16 @@ class NvmlCollector:
         self._fleet.close()
         self._kernel_log.close()
         self._driver.close()
+
+    def _observed(self, time_ns: int) -> list[Observation]:
+        session = self._driver.refreshed(self._wait_seconds)
+        self._events.start()
+        self._untold += self._inventory.saw(session.gpus, session.unreadable)
+        answers = self._fleet.ask(session, self._present(session), self._wait_seconds)
+        self._untold += self._lost_and_returned(answers)
+        self._untold += self._take_xids()
+        self._restart_if_needed(session, answers)
+        return self._observations(answers, time_ns)
 
     def _present(self, session: Session) -> list[Gpu]:
         shown = {gpu.uuid: gpu for gpu in session.gpus}
@@ -111,9 +121,12 @@ class NvmlCollector:
 
     def _lost_and_returned(self, answers: RoundOfAnswers) -> list[Notice]:
         notices = [self._inventory.lose(uuid, "the driver says so") for uuid in answers.lost]
-        for uuid, readings in answers.readings.items():
-            if readings[0].reading.has_values:
+        for uuid in self._inventory.known:
+            why = answers.why_silent(uuid)
+            if why is None:
                 notices.append(self._inventory.answered(uuid))
+            elif answers.has_values:
+                notices.append(self._inventory.silent(uuid, why))
         if answers.lost:
             self._driver.look_again()
         return [notice for notice in notices if notice is not None]
@@ -133,25 +146,30 @@ class NvmlCollector:
         found: list[Observation] = []
         for uuid, gpu in self._inventory.known.items():
             readings = answers.readings.get(uuid)
-            if readings is not None and uuid not in self._inventory.lost:
+            if readings is not None:
                 self._xids.read_into(readings[0].reading, gpu)
                 found += self._fleet.observations(uuid, readings, time_ns)
             else:
-                is_lost = uuid in self._inventory.lost
-                reason = _GPU_LOST if is_lost else answers.silent.get(uuid, _NOT_SHOWN)
-                found += self._fleet.missing(gpu, reason, time_ns)
+                why = answers.why_silent(uuid) or NOT_SHOWN
+                if why == NOT_SHOWN and uuid in self._inventory.lost:
+                    why = GPU_LOST
+                found += self._fleet.missing(gpu, why, time_ns)
         return found
 
     def _restart_if_needed(self, session: Session, answers: RoundOfAnswers) -> None:
-        readings = [found[0].reading for found in answers.readings.values()]
-        asked = bool(readings) or any(code not in LOST for code in session.unreadable.values())
+        if DRIVER_RESTARTING in answers.silent.values():
+            return
+        whys = {why for uuid in (*answers.readings, *answers.silent) if (why := answers.why_silent(uuid)) is not None}
+        whys |= {session.nvml.reason(code) for code in session.unreadable.values() if code not in LOST}
         because = self._restarts.because(
-            is_shut_down=any(UNINITIALIZED in reading.failures for reading in readings),
-            all_failed=asked and not any(reading.has_values for reading in readings),
+            is_shut_down=any(UNINITIALIZED in found[0].reading.failures for found in answers.readings.values()),
+            all_failed=bool(whys) and not answers.has_values,
             some_lost=bool(self._inventory.lost),
         )
         if because is not None:
             self._driver.restart(because)
+        if self._restarts.is_out_of_order:
+            raise CollectError(f"no GPU has had a value for several rounds: {', '.join(sorted(whys))}")
 
 
 class NvmlHealthCollector:
@@ -206,8 +224,10 @@ class NvmlHealthCollector:
             if readings is not None:
                 found += self._fleet.observations(uuid, readings, time_ns)
             else:
-                reason = _GPU_LOST if uuid in answers.lost else answers.silent.get(uuid, _NOT_SHOWN)
-                found += self._fleet.missing(gpu, reason, time_ns)
+                why = answers.why_silent(uuid) or NOT_SHOWN
+                if why == NOT_SHOWN and all(code in LOST for code in session.unreadable.values()):
+                    why = GPU_LOST
+                found += self._fleet.missing(gpu, why, time_ns)
         return Collected(found)
 
     def close(self) -> None:

@@ -17,6 +17,9 @@ from pulsetrain.agents.collectors.nvml.reading import GpuLostError
 
 logger = logging.getLogger(__name__)
 
+GPU_LOST, NOT_SHOWN, DRIVER_RESTARTING = "gpu_is_lost", "not_shown_by_driver", "driver_restarting"
+"""Why a GPU says nothing; else NVML's word, or for how long there has been no answer."""
+
 _MAX_REASON_CHARACTERS = 120
 
 
@@ -28,6 +31,18 @@ class RoundOfAnswers:
     readings: dict[str, list[EntityReading]] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     silent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any GPU had a value."""
+        return any(readings[0].reading.has_values for readings in self.readings.values())
+
+    def why_silent(self, uuid: str) -> str | None:
+        """Why a GPU had no value, asked or not; None where it had one."""
+        if uuid in self.readings:
+            reading = self.readings[uuid][0].reading
+            return None if reading.has_values else next(iter((*reading.failures.values(), *reading.missing.values())))
+        return GPU_LOST if uuid in self.lost else self.silent.get(uuid, NOT_SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +93,7 @@ class Fleet:
             if isinstance(error, GpuLostError):
                 answered.lost.add(uuid)
             elif isinstance(error, GateClosedError):
-                answered.silent[uuid] = "driver_restarting"
+                answered.silent[uuid] = DRIVER_RESTARTING
             else:
                 answered.silent[uuid] = self._failure(uuid, error)
         answered.silent.update((uuid, f"no answer for {silent:.0f} s") for uuid, silent in answers.silent.items())

@@ -23,14 +23,14 @@ class GpuLostError(AgentError):
 class Reading:
     """Values in the catalogue's units by metric id, NaN where there is none, and why.
 
-    `owners`: labels of whom the device works for, None where that was not asked. `failures`: NVML's error codes of
-    calls that failed for no lasting reason.
+    `owners`: labels of whom the device works for, None where that was not asked. `failures`: NVML's words by
+    error code, of calls that failed for no lasting reason.
     """
 
     values: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     owners: Mapping[str, str] | None = None
-    failures: set[int] = field(default_factory=set)
+    failures: dict[int, str] = field(default_factory=dict)
 
     @property
     def has_values(self) -> bool:
@@ -90,5 +90,5 @@ class Refusals:
         if code in REFUSED:
             self._standing[question] = (self._monotonic() + _RETRY_SECONDS, reason)
         else:
-            reading.failures.add(code)
+            reading.failures[code] = reason
         return reason

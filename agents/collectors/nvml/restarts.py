@@ -22,6 +22,11 @@ class Restarts:
         self._not_before: float | None = None
         self._delay_seconds = _FIRST_DELAY_SECONDS
 
+    @property
+    def is_out_of_order(self) -> bool:
+        """Whether no GPU has had a value for so long that it is no accident."""
+        return self._failed_rounds >= _FAILED_ROUNDS
+
     def because(self, is_shut_down: bool, all_failed: bool, some_lost: bool) -> str | None:
         """Why to initialise it anew after a round; None where there is no need, or it was done lately.
 
@@ -39,7 +44,7 @@ class Restarts:
             self._not_before = now if is_shut_down or all_failed else now + self._delay_seconds
         if is_shut_down:
             why = "it is not initialised any more"
-        elif self._failed_rounds >= _FAILED_ROUNDS:
+        elif self.is_out_of_order:
             why = "no GPU has answered with a value"
         elif some_lost and not all_failed:
             why = "a GPU is lost"

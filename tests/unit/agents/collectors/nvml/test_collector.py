@@ -13,7 +13,7 @@ from pulsetrain.agents.collectors.base import Collected, Observation, Support
 from pulsetrain.agents.collectors.nvml.collector import NvmlCollector, NvmlHealthCollector
 from pulsetrain.agents.collectors.nvml.driver import Driver
 from pulsetrain.agents.collectors.nvml.gpu_reader import slow_parts
-from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog
+from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog, KernelXid
 from pulsetrain.agents.collectors.nvml.library import Nvml
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import find
@@ -183,21 +183,110 @@ def test_a_library_that_works_fifteen_minutes_after_the_start_needs_no_restart_o
     assert collected.notices == []
 
 
-def test_when_every_call_fails_for_a_while_the_library_is_initialised_anew(node: _Node) -> None:
+def test_when_every_call_fails_for_a_while_that_is_said_and_the_library_is_initialised_anew(node: _Node) -> None:
     node.tick()
     for gpu in node.module.gpus:
         gpu.failure = UNKNOWN
-    failing = [node.tick() for _ in range(4)]
+    failing = [node.tick(), node.tick()]
+    for _ in range(300):
+        with pytest.raises(CollectError, match="no GPU has had a value for several rounds: unknown"):
+            node.tick()
+    tried = node.module.calls["nvmlInit"]
     for gpu in node.module.gpus:
         gpu.failure = None
 
-    recovered = node.tick(8)
+    # The GPUs are looked at every five seconds.
+    node.now += 5.0
+    recovered = node.tick()
 
-    assert all(math.isnan(_value(each, 0)) for each in failing)
     assert {_by_entity(failing[0])["gpu:GPU-0"].missing[_POWER]} == {"unknown"}
-    assert node.module.calls["nvmlInit"] == 2
+    # At once, then 30, 60 and 120 seconds later.
+    assert tried == 5
     assert _value(recovered, 0) == pytest.approx(612.345)
-    assert [each.notices for each in (*failing, recovered)] == [[]] * 5
+    assert [each.notices for each in (*failing, recovered)] == [[]] * 3
+
+
+def test_gpus_of_which_none_says_who_it_is_are_no_quiet_success(node: _Node) -> None:
+    for gpu in node.module.gpus:
+        gpu.failure = UNKNOWN
+
+    with pytest.raises(CollectError, match="unknown"):
+        node.tick(3)
+
+
+@pytest.mark.parametrize("code", [UNKNOWN, pynvml.NVML_ERROR_RESET_REQUIRED])
+def test_a_gpu_that_says_nothing_while_others_answer_is_lost_after_half_a_minute_and_can_return(
+    node: _Node, code: int
+) -> None:
+    node.tick()
+    node.module.gpus[3].failure = code
+    at_first = [node.tick() for _ in range(25)]
+    later = [node.tick() for _ in range(60)]
+    node.module.gpus[3].failure = None
+    back = [node.tick() for _ in range(8)]
+
+    assert [event for each in at_first for event in _events(each)] == []
+    assert [event for each in later for event in _events(each)] == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
+    assert [event for each in back for event in _events(each)] == [(StatusEvent.GPU_RETURNED, "gpu:GPU-3")]
+    assert [number for number in range(8) if math.isnan(_value(later[-1], number))] == [3]
+
+
+def test_a_gpu_that_hangs_for_half_a_minute_is_lost_too(node: _Node) -> None:
+    node.tick()
+    node.module.gpus[3].hangs_in["nvmlDeviceGetPowerUsage"] = threading.Event()
+
+    events = [event for _ in range(40) for event in _events(node.tick())]
+
+    assert events == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
+
+
+def test_a_gpu_that_says_nothing_since_before_the_start_is_told_once(node: _Node) -> None:
+    node.module.gpus[3].failure = UNKNOWN
+
+    events = [event for _ in range(90) for event in _events(node.tick())]
+
+    assert events == [(StatusEvent.GPU_LOST, None)]
+
+
+def test_what_a_call_told_too_late_to_be_heard_is_told_again(node: _Node) -> None:
+    node.tick()
+    node.module.gpus[3].failure = GPU_IS_LOST
+
+    def slow_read() -> tuple[list[KernelXid], list[KernelXid]]:
+        node.now += node.fast.deadline_seconds + 1.0
+        return [], []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node.fast._kernel_log, "read", slow_read)
+        late = node.tick()
+
+    assert _events(late) == _events(node.tick()) == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
+    assert node.tick().notices == []
+
+
+def test_what_has_happened_is_told_when_no_gpu_answers_any_more(node: _Node) -> None:
+    node.tick()
+    for gpu in node.module.gpus:
+        gpu.failure = GPU_IS_LOST if gpu is node.module.gpus[3] else UNKNOWN
+
+    events = []
+    for _ in range(5):
+        try:
+            events += _events(node.tick())
+        except CollectError:
+            continue
+
+    assert events == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
+
+
+def test_both_collectors_give_the_same_reason_for_a_lost_gpu(node: _Node) -> None:
+    node.tick()
+    node.health.collect(_NS)
+    node.module.gpus[3].failure = GPU_IS_LOST
+    fast, health = node.tick(8), node.health.collect(_NS)
+
+    for collected in (fast, health):
+        assert set(_by_entity(collected)["gpu:GPU-3"].missing.values()) == {"gpu_is_lost"}
 
 
 def test_a_library_that_somebody_shut_down_is_initialised_at_once(node: _Node) -> None:

@@ -132,7 +132,7 @@ def test_another_failure_is_asked_again_at_the_next_reading() -> None:
     gpu.answers["nvmlDeviceGetPowerUsage"] = 100_000
 
     assert failed.missing["hw.power{hw.type=gpu}"] == "unknown"
-    assert failed.failures == {UNKNOWN}
+    assert failed.failures == {UNKNOWN: "unknown"}
     assert first(reader.read()).values["hw.power{hw.type=gpu}"] == 100.0
 
 
