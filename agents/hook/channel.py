@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 
 _FIRST_PAUSE_NS = 1_000_000_000
 _LONGEST_PAUSE_NS = 30_000_000_000
@@ -52,9 +53,11 @@ class Channel:
 
     def close(self) -> None:
         """Close the socket; the next `is_open` looks for a listener again."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        connected, self._socket = self._socket, None
+        if connected is not None:
+            # The program may have closed all descriptors that it does not know, as one that becomes a daemon does.
+            with suppress(OSError):
+                connected.close()
 
     def _try_to_send(self, message: bytes) -> bool:
         if self._socket is None:

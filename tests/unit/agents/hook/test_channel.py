@@ -1,5 +1,6 @@
 """The socket: nobody listens, somebody's queue is full, the listener is started anew."""
 
+import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -79,6 +80,22 @@ def test_a_listener_that_was_started_anew_gets_the_next_datagram(folder: Path) -
     assert not channel.send(b"lost")
     assert not channel.is_open(1)
     channel.close()
+
+
+def test_a_descriptor_that_the_program_has_closed_is_replaced(folder: Path) -> None:
+    channel = Channel([str(folder / "hook.sock")])
+    with listen(folder / "hook.sock") as agent:
+        assert channel.is_open(0)
+        close_socket(channel)
+        assert channel.send(b"again")
+        assert agent.recv(100) == b"again"
+        close_socket(channel)
+        channel.close()
+
+
+def close_socket(channel: Channel) -> None:
+    assert channel._socket is not None
+    os.close(channel._socket.fileno())
 
 
 @pytest.mark.parametrize("path", ["/tmp/" + "x" * 200, "a\0b", "/dev/null", ""])  # noqa: S108 - never made
