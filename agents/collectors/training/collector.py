@@ -1,5 +1,6 @@
 """The collector of training signals: hears the hooks of all ranks on this node."""
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,6 +12,11 @@ from pulsetrain.agents.collectors.training.ranks import METRICS, Ranks
 from pulsetrain.agents.collectors.training.settings import HookSettings
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.agents.hook.socket_paths import SYSTEM_PATH, user_path
+
+_LOG = logging.getLogger(__name__)
+
+_SAY_AGAIN_NS = 600_000_000_000
+"""How long refused messages are only counted after one was written to the log."""
 
 _REFUSED = "pulsetrain.agent.hook.messages_refused"
 
@@ -41,6 +47,7 @@ class TrainingCollector:
         self._listener: Listener | None = None
         self._ranks = Ranks(labels_of)
         self._refused = 0
+        self._said_at_ns = -_SAY_AGAIN_NS
         self._is_closed = False
 
     def is_supported(self) -> Support:
@@ -97,8 +104,11 @@ class TrainingCollector:
             if datagram.is_cut:
                 raise RefusedError("the message is too long")
             self._ranks.add(decode(datagram.content), datagram.pid, time_ns)
-        except RefusedError:
+        except RefusedError as error:
             self._refused += 1
+            if not 0 <= time_ns - self._said_at_ns < _SAY_AGAIN_NS:
+                self._said_at_ns = time_ns
+                _LOG.warning("A message of process %d at %s is not used: %s.", datagram.pid, self.source, error)
 
 
 def _listen_path(

@@ -90,6 +90,21 @@ def test_messages_that_are_not_understood_are_counted_and_the_next_ones_are_used
     assert dict(zip(heard[-1].metrics, heard[-1].values, strict=True)) == {REFUSED: 3.0}
 
 
+def test_why_a_message_is_not_understood_is_in_the_log_once_in_ten_minutes(
+    collector: TrainingCollector, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    now_ns = time.time_ns()
+    for minute in (0, 5, 9, 11):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
+            stranger.connect(str(path))
+            stranger.send(b'{"v": 99}')
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not collector.collect(now_ns + minute * 60_000_000_000).observations:
+            assert time.monotonic() < end, "nothing was heard"
+    said = [record.getMessage() for record in caplog.records]
+    assert [f"process {os.getpid()}" in line and "version 99" in line for line in said] == [True, True]
+
+
 def test_file_descriptors_that_are_sent_along_are_not_kept(collector: TrainingCollector, path: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger, Path("/dev/null").open("rb") as null:
