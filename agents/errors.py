@@ -9,6 +9,14 @@ class CollectError(AgentError):
     """A source could not be read or understood; its metrics are missing at this tick, the others go on."""
 
 
+MAX_FAILURE_CHARACTERS = 300
+
+
 def failure_of(error: Exception) -> str:
-    """What an error of a collector says, with its kind if it is none that collectors raise on purpose."""
-    return str(error) if isinstance(error, CollectError) else f"{type(error).__name__}: {error}"
+    """What an error of a collector says, with its kind if it is none that collectors raise on purpose.
+
+    It can be sent: a path that is no UTF-8 is escaped, and a text that repeats what was read is cut.
+    """
+    text = str(error) if isinstance(error, CollectError) else f"{type(error).__name__}: {error}"
+    text = text.encode(errors="backslashreplace").decode()
+    return text if len(text) <= MAX_FAILURE_CHARACTERS else f"{text[:MAX_FAILURE_CHARACTERS]}..."

@@ -8,6 +8,7 @@ from pulsetrain.agents.collectors.base import Notice
 from pulsetrain.agents.governor import MAX_LEVEL, Usage
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.schemas.errors import EncodeError
 from pulsetrain.schemas.json_record import encode_json
 from pulsetrain.schemas.kafka import checked_key
 from pulsetrain.schemas.status import Severity, Status, StatusEvent
@@ -170,4 +171,9 @@ class Reporter:
             entity=entity,
             details=details,
         )
-        self._publisher.send(self._topic, self._key, encode_json(status))
+        try:
+            encoded = encode_json(status)
+        except EncodeError as error:
+            _LOG.error("The status message %s can't be sent (%s): %.300r", event.value, error, message)
+            return
+        self._publisher.send(self._topic, self._key, encoded)

@@ -194,3 +194,13 @@ def test_degraded_mode_is_told_at_each_step_down_and_when_it_is_over() -> None:
         "slowed.host:1000ms": 2,
     }
     assert "over its limit of cpu_percent" in recorder.messages[0].message
+
+
+def test_a_message_that_cannot_be_sent_is_logged_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    says, recorder, _ = reporter()
+    says.notice(Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 3 is lost.", "gpu:\udcff"))
+    says.notice(Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 4 is lost.", "gpu:4", {"log": "x" * 300_000}))
+    says.beat(NOW)
+    assert [message.event for message in recorder.messages] == [StatusEvent.HEARTBEAT]
+    assert [line.partition(" (")[0] for line in caplog.messages] == ["The status message gpu_lost can't be sent"] * 2
+    assert "GPU 3 is lost." in caplog.text
