@@ -64,6 +64,7 @@ class LogFile(RotatingFileHandler):
         """Put the file aside and begin a new one."""
         if self.stream is not None:
             self.stream.close()
+        self.stream = None  # opened with the next line if it can't be opened now
         with suppress(OSError):  # then the file grows on
             self._path.rename(self._free_name())
         self.stream = self._open()
@@ -99,6 +100,8 @@ class LogFile(RotatingFileHandler):
                     part.rename(compressed)
                     whole.unlink()
                 except OSError:
+                    with suppress(OSError):
+                        part.unlink(missing_ok=True)
                     return  # the disk is full or gone; tried again when the next part is put aside
 
     def _delete_old(self) -> None:

@@ -72,6 +72,14 @@ def test_a_part_that_a_crash_left_uncompressed_is_compressed_at_the_next_start(t
     assert gzip.decompress((tmp_path / "agent.log.20260101T120000Z.gz").read_bytes()) == b"a line\n"
 
 
+def test_a_part_that_cannot_be_compressed_now_stays_as_it_is_and_takes_no_more_room(tmp_path: Path) -> None:
+    (tmp_path / "agent.log.20260101T120000Z").write_text("a line\n")
+    (tmp_path / "agent.log.20260101T120000Z.gz").mkdir()
+    with closing(LogFile(LogSettings(file=str(tmp_path / "agent.log")), clock=lambda: NOON)):
+        pass
+    assert parts(tmp_path) == ["agent.log", "agent.log.20260101T120000Z", "agent.log.20260101T120000Z.gz"]
+
+
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match=r"agent.log.file '.*/none/agent.log' can't be written: No such file"):
         LogFile(LogSettings(file=str(tmp_path / "none" / "agent.log")))
@@ -84,3 +92,19 @@ def test_the_defaults_are_100_megabytes_and_7_days_and_wrong_sizes_are_named() -
         msgspec.convert({"megabytes": 0.0}, LogSettings)
     with pytest.raises(ValueError, match=r"agent\.log\.days is nan"):
         LogSettings(days=float("nan"))
+
+
+def test_a_file_that_cannot_be_opened_for_a_while_is_written_again_afterwards(
+    tmp_path: Path, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    with closing(LogFile(LogSettings(file=str(folder / "agent.log"), megabytes=0.1), clock=lambda: NOON)) as handler:
+        logger.addHandler(handler)
+        logger.info("%s", "x" * 99_990)
+        folder.rename(tmp_path / "away")
+        logger.info("the file is full and there is no folder for another one")
+        folder.mkdir()
+        logger.info("here again")
+    assert (folder / "agent.log").read_text() == "here again\n"
