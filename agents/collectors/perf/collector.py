@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
-from pulsetrain.agents.collectors.perf.command import PerfCommand, possible_commands
+from pulsetrain.agents.collectors.perf.child import Child, Processes, own_processes
 from pulsetrain.agents.collectors.perf.events import EventSet
 from pulsetrain.agents.collectors.perf.intervals import Interval, IntervalAssembler, merged
 from pulsetrain.agents.collectors.perf.machine import read_machine
-from pulsetrain.agents.collectors.perf.processes import Child, Processes, own_processes
 from pulsetrain.agents.collectors.perf.settings import PerfSettings
-from pulsetrain.agents.collectors.perf.trial import try_perf
+from pulsetrain.agents.collectors.perf.trial import PerfCommand, possible_commands, try_perf
 from pulsetrain.agents.collectors.perf.values import interval_values
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import metric_id, metric_name
@@ -161,7 +160,7 @@ class PerfCollector:
             self._pause(f"{command.program} can't be started: {error.strerror}")
             raise CollectError(self._failure) from error
         now_ns = self._monotonic_ns()
-        self._running = _Run(child, IntervalAssembler(command.parser), start_ns=now_ns, heard_ns=now_ns)
+        self._running = _Run(child, IntervalAssembler(), start_ns=now_ns, heard_ns=now_ns)
         return self._running
 
     def _intervals(self, running: _Run) -> list[Interval]:

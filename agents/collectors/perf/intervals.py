@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pulsetrain.agents.collectors.perf.rows import Row, RowParser
+from pulsetrain.agents.collectors.perf.rows import Row, parse_row
 
 _MAX_LINE_BYTES = 8192
 _MAX_ROWS = 4096
@@ -62,15 +62,11 @@ class IntervalAssembler:
     perf says nowhere that an interval is complete. It is once a row of the next one comes, or once there are as many
     rows as before: perf prints the same rows each time. Of the two intervals before the longer one counts, since a row
     of the other may have been garbled.
-
-    Args:
-        parse: how a line is understood.
     """
 
-    def __init__(self, parse: RowParser) -> None:
+    def __init__(self) -> None:
         self.errors = 0
         self.last_error = ""
-        self._parse = parse
         self._rows: list[Row] = []
         self._row_counts: deque[int] = deque(maxlen=2)
         self._handed_over_seconds = 0.0
@@ -80,7 +76,7 @@ class IntervalAssembler:
         found = []
         for line in lines:
             try:
-                row = self._parse(line)
+                row = parse_row(line)
             except ValueError as error:
                 self._reject(str(error))
                 continue

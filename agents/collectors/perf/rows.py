@@ -1,20 +1,15 @@
-"""The rows that `perf stat -I` prints, as JSON or separated by semicolons.
-
-The columns are those of "CSV FORMAT" and "JSON FORMAT" in tools/perf/Documentation/perf-stat.txt of Linux.
-"""
+"""The rows that `perf stat -I -x ';'` prints: "CSV FORMAT" in tools/perf/Documentation/perf-stat.txt of Linux."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-
-import msgspec
 
 from pulsetrain.agents.collectors.perf.events import split_name
 
 SEPARATOR = ";"
 NOT_SUPPORTED = "not supported"
-_NOT_COUNTED = "not counted"
-_NO_VALUE = {"<not supported>": NOT_SUPPORTED, "<not counted>": _NOT_COUNTED}
+_NO_VALUE = {"<not supported>": NOT_SUPPORTED, "<not counted>": "not counted"}
+_FEWEST_COLUMNS = 5
+"""Count, unit, event, how long the counter ran, and in which share of the interval."""
 _MIN_RUNNING_PERCENT = 10.0
 """A count that was scaled up from less of its interval says more about chance than about the interval."""
 
@@ -35,85 +30,29 @@ class Row:
     missing: str = ""
 
 
-RowParser = Callable[[bytes], Row | None]
-
-
-class _JsonRow(msgspec.Struct, rename="kebab"):
-    interval: float
-    counter_value: str | float | None = None
-    event: str | None = None
-    unit: str = ""
-    pcnt_running: float = 100.0
-
-
-_decode = msgspec.json.Decoder(_JsonRow).decode
-
-
-def parse_json(line: bytes) -> Row | None:
-    """A row of `perf stat -j`; None for a line that says nothing about an event.
-
-    Raises:
-        ValueError: it is no such row.
-    """
-    if _says_nothing(line):
-        return None
-    try:
-        row = _decode(line)
-    except msgspec.MsgspecError:
-        # What perf computed itself comes last, and may be `nan`, which is no JSON.
-        counted, metric, _ = line.partition(b', "metric-value"')
-        if not metric:
-            raise ValueError(f"no JSON row of perf: {_shown(line)}") from None
-        try:
-            row = _decode(counted + b"}")
-        except msgspec.MsgspecError as error:
-            raise ValueError(f"no JSON row of perf ({error}): {_shown(line)}") from None
-    if row.event is None or row.counter_value is None:
-        return None
-    return _row(row.interval, row.event, str(row.counter_value), row.unit, row.pcnt_running)
-
-
-def parse_separated(line: bytes) -> Row | None:
-    """A row of `perf stat -x ';'`; None for a line that says nothing about an event. Further columns are ignored.
+def parse_row(line: bytes) -> Row | None:
+    """A row; None for a line that says nothing about an event. Further columns are ignored.
 
     Raises:
         ValueError: it is no such row, for instance because its numbers have commas.
     """
-    if _says_nothing(line):
+    if not line.strip() or line.lstrip().startswith(b"#"):
         return None
+    shown = repr(line[:100])
     seconds, *columns = line.decode("utf-8", "replace").split(SEPARATOR)
-    if len(columns) < 5:
-        if any(columns):
-            raise ValueError(f"{len(columns)} columns behind the time, not 5 or more: {_shown(line)}")
-        raise ValueError(f"no row of perf: {_shown(line)}")
-    value, unit, event, running_ns, running_percent = columns[:5]
+    if len(columns) < _FEWEST_COLUMNS:
+        raise ValueError(f"{len(columns)} columns behind the time, not {_FEWEST_COLUMNS} or more: {shown}")
+    value, unit, event, running_ns, running_percent = columns[:_FEWEST_COLUMNS]
     if not value and not event:
         return None
-    if not running_ns.isdigit():
-        raise ValueError(f"the time that the counter ran is no number: {_shown(line)}")
-    return _row(float(seconds), event, value, unit, float(running_percent))
-
-
-def _row(seconds: float, event: str, value: str, unit: str, running_percent: float) -> Row:
-    if not (math.isfinite(seconds) and seconds >= 0.0 and math.isfinite(running_percent) and event):
-        raise ValueError(f"time {seconds}, event {event!r}, running {running_percent} %: that can't be")
-    pmu, name = split_name(event)
     missing = _NO_VALUE.get(value, "")
-    if missing:
-        return Row(seconds, pmu, name, math.nan, unit, missing)
-    number = float(value)
-    if not (math.isfinite(number) and number >= 0.0):
-        raise ValueError(f"{event} is {value}; a count is finite and not negative")
-    if running_percent < _MIN_RUNNING_PERCENT:
-        missing = f"counted in only {running_percent:g} % of the interval"
-        return Row(seconds, pmu, name, math.nan, unit, missing)
-    return Row(seconds, pmu, name, number, unit)
-
-
-def _says_nothing(line: bytes) -> bool:
-    stripped = line.lstrip()
-    return not stripped or stripped.startswith(b"#")
-
-
-def _shown(line: bytes) -> str:
-    return repr(line[:100])
+    try:
+        end, percent, number = float(seconds), float(running_percent), math.nan if missing else float(value)
+    except ValueError:
+        raise ValueError(f"a word stands where a number belongs: {shown}") from None
+    is_possible = 0.0 <= end < math.inf and math.isfinite(percent) and (missing or 0.0 <= number < math.inf)
+    if not (is_possible and running_ns.isdigit() and event):
+        raise ValueError(f"no row of perf: {shown}")
+    if not missing and percent < _MIN_RUNNING_PERCENT:
+        number, missing = math.nan, f"counted in only {percent:g} % of the interval"
+    return Row(end, *split_name(event), number, unit, missing)

@@ -1,20 +1,43 @@
 """What perf can count here, found by letting it try."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from pulsetrain.agents.collectors.perf.command import PerfCommand
-from pulsetrain.agents.collectors.perf.events import EventSet
-from pulsetrain.agents.collectors.perf.rows import NOT_SUPPORTED
+from pulsetrain.agents.collectors.perf.events import EventSet, generic_events, software_events
+from pulsetrain.agents.collectors.perf.machine import Machine
+from pulsetrain.agents.collectors.perf.rows import NOT_SUPPORTED, SEPARATOR, parse_row
+from pulsetrain.agents.collectors.perf.vendors import choose_events
+
+_OUTPUT_DESCRIPTOR = "1"
+"""Where perf writes its rows, so that what it complains of stays apart on the standard error stream."""
 
 _INTERVAL_MS = 100
-_NO_JSON = "unknown switch `j'"
 _NO_PERMISSION = ("perf_event_paranoid", "permission", "operation not permitted", "access to performance monitoring")
 _PERMISSION_ADVICE = (
     "perf may not count all CPUs: set kernel.perf_event_paranoid to 0 or less, or give the agent CAP_PERFMON (in a "
     "container its seccomp profile must allow perf_event_open too)"
 )
 _NO_HARDWARE = "no hardware counters here, as in most virtual machines"
+
+
+@dataclass(frozen=True, slots=True)
+class PerfCommand:
+    """A `perf stat` of all CPUs."""
+
+    program: str
+    events: EventSet
+
+    def arguments(self, interval_ms: int) -> list[str]:
+        """Program and arguments."""
+        events = ",".join(event.argument for event in self.events.events)
+        rows = ("-x", SEPARATOR, "--log-fd", _OUTPUT_DESCRIPTOR)
+        return [self.program, "stat", "-a", "-I", str(interval_ms), *rows, "-e", events]
+
+
+def possible_commands(program: str, machine: Machine) -> list[PerfCommand]:
+    """What to try, the best first: everything; what every processor has; what Linux counts itself."""
+    sets = (choose_events(machine), generic_events(None), software_events())
+    return [PerfCommand(program, events) for events in sets]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,7 @@ def try_perf(commands: Sequence[PerfCommand], run: Run, seconds_left: Callable[[
     refusal = ""
     for command in commands:
         try:
-            tried, answer = _answer(command, run, seconds_left)
+            answer = run([*command.arguments(_INTERVAL_MS), "--interval-count", "1"], seconds_left())
         except OSError as error:
             return Trial(None, f"{command.program} can't be run: {error.strerror}")
         if answer is not None and answer.exit_code != 0:
@@ -61,30 +84,17 @@ def try_perf(commands: Sequence[PerfCommand], run: Run, seconds_left: Callable[[
                 return Trial(None, _PERMISSION_ADVICE)
             refusal = refusal or f"perf ended with code {answer.exit_code}: {answer.errors or 'it said nothing'}"
             continue
-        unsupported = _unsupported(tried, answer.output if answer else b"")
-        return _settled(commands[0].events, tried, unsupported, refusal)
+        unsupported = _unsupported(answer.output if answer else b"")
+        return _settled(commands[0].events, command, unsupported, refusal)
     return Trial(None, refusal)
 
 
-def _answer(command: PerfCommand, run: Run, seconds_left: Callable[[], float]) -> tuple[PerfCommand, Answer | None]:
-    """What perf says to a command; and the command, without JSON where perf has none."""
-    answer = run(_once(command), seconds_left())
-    if answer is not None and _NO_JSON in answer.errors:
-        command = replace(command, json=False)
-        answer = run(_once(command), seconds_left())
-    return command, answer
-
-
-def _once(command: PerfCommand) -> list[str]:
-    return [*command.arguments(_INTERVAL_MS), "--interval-count", "1"]
-
-
-def _unsupported(command: PerfCommand, output: bytes) -> set[str]:
+def _unsupported(output: bytes) -> set[str]:
     """Events that are not supported on any CPU."""
     supported: dict[str, bool] = {}
     for line in output.splitlines():
         try:
-            row = command.parser(line)
+            row = parse_row(line)
         except ValueError:
             continue
         if row is not None:
@@ -99,7 +109,7 @@ def _settled(wanted: EventSet, command: PerfCommand, unsupported: set[str], refu
     if not events.events:
         return Trial(None, reason or NOT_SUPPORTED)
     reasons = dict.fromkeys(unsupported, reason or NOT_SUPPORTED)
-    return Trial(replace(command, events=events), reason or refusal, _missing(wanted, events, reasons, refusal))
+    return Trial(PerfCommand(command.program, events), reason or refusal, _missing(wanted, events, reasons, refusal))
 
 
 def _missing(wanted: EventSet, had: EventSet, reasons: Mapping[str, str], refusal: str) -> dict[str, str]:

@@ -14,16 +14,15 @@ from pathlib import Path
 import pytest
 
 from pulsetrain.agents.collectors.base import Observation, Roots
-from pulsetrain.agents.collectors.perf.child import PerfChild, perf_environment, run_once
+from pulsetrain.agents.collectors.perf.child import PerfChild, find_program, own_processes, perf_environment, run_once
 from pulsetrain.agents.collectors.perf.collector import PerfCollector
-from pulsetrain.agents.collectors.perf.processes import find_program, own_processes
 from pulsetrain.agents.collectors.perf.settings import PerfSettings
 from tests.debian_programs import debian_program
 
 LIMIT_SECONDS = 60.0
 """Generous: it is only reached by what is broken."""
 
-RECORDED = Path("tests/data/perf/perf-6.1-virtual-machine.json").resolve()
+RECORDED = Path("tests/data/perf/perf-6.1-virtual-machine.csv").resolve()
 MIGRATIONS = "system.linux.cpu_migration.rate"
 
 
@@ -187,8 +186,8 @@ def test_the_collector_runs_on_a_program_that_prints_what_perf_printed(tmp_path:
         (observation,) = observations(perf, 1)
         rate = observation.values[observation.metrics.index(MIGRATIONS)]
         recorded = [line for line in RECORDED.read_bytes().splitlines() if b"cpu-migrations" in line]
-        counts = [float(line.split(b'"counter-value" : "')[1].split(b'"')[0]) for line in recorded]
-        end_seconds = float(recorded[-1].split(b'"interval" : ')[1].split(b",")[0])
+        counts = [float(line.split(b";")[1]) for line in recorded]
+        end_seconds = float(recorded[-1].split(b";")[0])
         assert rate == pytest.approx(sum(counts) / end_seconds)
     finally:
         perf.close()
@@ -250,7 +249,8 @@ def test_perf_ends_when_its_parent_is_killed() -> None:
         debian_program("perf", package="linux-perf"),
         "stat",
         "-a",
-        "-j",
+        "-x",
+        ";",
         "-I",
         "100",
         "--log-fd",

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from pulsetrain.agents.collectors.base import Observation, Roots
+from pulsetrain.agents.collectors.perf.child import Child, Processes
 from pulsetrain.agents.collectors.perf.collector import PerfCollector, perf_interval_ms
-from pulsetrain.agents.collectors.perf.processes import Child, Processes
 from pulsetrain.agents.collectors.perf.settings import PerfSettings
 from pulsetrain.agents.collectors.perf.trial import Answer
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import find, metric_name
 
-RECORDED = Path("tests/data/perf/perf-6.1-virtual-machine.json").read_bytes()
+RECORDED = Path("tests/data/perf/perf-6.1-virtual-machine.csv").read_bytes()
 START_NS = 1_800_000_000_000_000_000
 SECOND = 1_000_000_000
 BY_THE_RULE = PerfSettings(interval_ms=1)
@@ -116,7 +116,7 @@ class Machine:
 
 
 def row(seconds: float, event: str, count: int) -> bytes:
-    return f'{{"interval" : {seconds}, "counter-value" : "{count}.000000", "event" : "{event}"}}'.encode()
+    return f"     {seconds:.9f};{count};;{event};100;100.00;;".encode()
 
 
 def value(observation: Observation, identifier: str) -> float:
@@ -263,11 +263,11 @@ def test_what_a_dying_child_printed_last_is_kept(tmp_path: Path) -> None:
 def test_a_child_that_says_nothing_for_ten_seconds_is_replaced(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     silent = machine.begin()
-    silent.printed.append(b'{"interval" : 0,5}')
+    silent.printed.append(b"0,5;1;;cycles;1;100,00;;")
     while machine.clock.monotonic_ns < 13 * SECOND:
         assert machine.collector.collect(machine.clock.wall_ns).observations == ()
     machine.clock.advance(3)
-    with pytest.raises(CollectError, match=r"no interval for 1\d s: no JSON row"):
+    with pytest.raises(CollectError, match=r"no interval for 1\d s: a word stands where a number belongs: b'0,5;"):
         machine.collector.collect(machine.clock.wall_ns)
     assert silent.is_closed
     machine.clock.advance(1.0)

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsetrain.agents.collectors.perf.intervals import IntervalAssembler, LineReader, merged
-from pulsetrain.agents.collectors.perf.rows import parse_separated
 
 
 def row(seconds: float, event: str, value: int = 1) -> bytes:
@@ -12,7 +11,7 @@ def row(seconds: float, event: str, value: int = 1) -> bytes:
 
 
 def assembler() -> IntervalAssembler:
-    return IntervalAssembler(parse_separated)
+    return IntervalAssembler()
 
 
 def test_the_first_interval_is_complete_when_the_second_begins() -> None:

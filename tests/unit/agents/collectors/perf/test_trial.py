@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pulsetrain.agents.collectors.perf.command import PerfCommand, possible_commands
 from pulsetrain.agents.collectors.perf.events import Event, EventSet
 from pulsetrain.agents.collectors.perf.machine import Machine
-from pulsetrain.agents.collectors.perf.trial import Answer, Trial, try_perf
+from pulsetrain.agents.collectors.perf.trial import Answer, PerfCommand, Trial, possible_commands, try_perf
 
 DATA = Path("tests/data/perf")
 ZEN_4 = Machine("AuthenticAMD", 0x19, 0x11, {"cpu": frozenset(), "amd_umc_0": frozenset()})
 UNKNOWN = Machine()
-MIGRATIONS = b'{"interval" : 0.1, "counter-value" : "2.000000", "event" : "cpu-migrations"}\n'
-UNSUPPORTED = b'{"interval" : 0.1, "counter-value" : "<not supported>", "event" : "%s"}\n'
+MIGRATIONS = b"     0.100000000;2;;cpu-migrations;200;100.00;;\n"
+UNSUPPORTED = b"     0.100000000;<not supported>;;%s;0;100.00;;\n"
 
 
 class Answers:
@@ -39,7 +38,7 @@ def names(command: PerfCommand | None) -> list[str]:
 
 
 def test_a_virtual_machine_keeps_software_events_and_says_once_why_there_is_no_more() -> None:
-    run = Answers(Answer(0, (DATA / "perf-6.1-virtual-machine.json").read_bytes(), ""))
+    run = Answers(Answer(0, (DATA / "perf-6.1-virtual-machine.csv").read_bytes(), ""))
     found = tried(run)
     assert names(found.command) == ["cpu-migrations"]
     assert found.reason == "no hardware counters here, as in most virtual machines"
@@ -59,16 +58,6 @@ def test_one_event_that_is_not_supported_costs_only_what_needs_it() -> None:
 def test_an_event_that_only_one_kind_of_cores_lacks_stays() -> None:
     rows = UNSUPPORTED % b"cpu_atom/cycles/" + MIGRATIONS.replace(b"cpu-migrations", b"cpu_core/cycles/")
     assert "cycles" in names(tried(Answers(Answer(0, rows, ""))).command)
-
-
-def test_a_perf_without_json_is_asked_for_semicolons() -> None:
-    refusal = Answer(129, b"", "Error: unknown switch `j' Usage: perf stat [<options>] [<command>]")
-    run = Answers(refusal, Answer(0, (DATA / "perf-6.1-virtual-machine.csv").read_bytes(), ""))
-    found = tried(run)
-    assert found.command is not None
-    assert not found.command.json
-    assert run.commands[1][:5] == ["/usr/bin/perf", "stat", "-a", "-x", ";"]
-    assert names(found.command) == ["cpu-migrations"]
 
 
 def test_a_perf_that_refuses_vendor_events_counts_generic_ones_and_says_why() -> None:
@@ -118,4 +107,16 @@ def test_garbage_of_a_trial_is_skipped() -> None:
 
 def test_all_arguments_are_perfs_own_and_each_stands_alone() -> None:
     command = PerfCommand("/usr/bin/perf", EventSet((Event("a", "a"), Event("b", "b"))))
-    assert command.arguments(500) == ["/usr/bin/perf", "stat", "-a", "-j", "-I", "500", "--log-fd", "1", "-e", "a,b"]
+    assert command.arguments(500) == [
+        "/usr/bin/perf",
+        "stat",
+        "-a",
+        "-I",
+        "500",
+        "-x",
+        ";",
+        "--log-fd",
+        "1",
+        "-e",
+        "a,b",
+    ]

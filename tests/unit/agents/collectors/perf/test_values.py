@@ -7,7 +7,6 @@ import pytest
 from pulsetrain.agents.collectors.perf.events import EventSet, generic_events
 from pulsetrain.agents.collectors.perf.intervals import IntervalAssembler
 from pulsetrain.agents.collectors.perf.machine import Machine
-from pulsetrain.agents.collectors.perf.rows import parse_json, parse_separated
 from pulsetrain.agents.collectors.perf.values import Values, interval_values
 from pulsetrain.agents.collectors.perf.vendors import choose_events
 from pulsetrain.schemas.catalogue import find
@@ -22,7 +21,7 @@ ARM = choose_events(Machine(pmus={"armv8_pmuv3_0": frozenset({"cpu_cycles", "sta
 
 def values(rows: str, events: EventSet) -> Values:
     """Of one interval of half a second."""
-    assembler = IntervalAssembler(parse_separated)
+    assembler = IntervalAssembler()
     lines = [f"     0.500000000;{line}".encode() for line in rows.split()]
     (interval,) = assembler.intervals([*lines, lines[0].replace(b"0.5", b"1.0", 1)])
     assert assembler.errors == 0
@@ -119,7 +118,7 @@ def test_hybrid_cores_are_summed_and_kept_apart_and_a_share_is_of_the_cores_that
 
 
 def test_where_one_kind_of_cores_was_not_counted_the_sum_is_missing_and_the_other_kind_is_not() -> None:
-    assembler = IntervalAssembler(parse_separated)
+    assembler = IntervalAssembler()
     lines = [b"0.5;3000;;cpu_core/cycles/;1;100.00;;", b"0.5;<not counted>;;cpu_atom/cycles/;0;0.00;;"]
     (interval,) = assembler.intervals([*lines, b"1.0;3000;;cpu_core/cycles/;1;100.00;;"])
     found = interval_values(interval, HYBRID)
@@ -129,17 +128,12 @@ def test_where_one_kind_of_cores_was_not_counted_the_sum_is_missing_and_the_othe
 
 
 def test_what_was_not_counted_makes_the_ratio_missing_and_never_zero() -> None:
-    parse = parse_json
-    row = (
-        '{"interval" : %s, "counter-value" : "%s", "unit" : "", "event" : "%s", "event-runtime" : 0, '
-        '"pcnt-running" : 100.00, "metric-value" : 0.000000, "metric-unit" : ""}'
-    )
     lines = [
-        row % (0.5, "<not supported>", "cycles"),
-        row % (0.5, "<not counted>", "instructions"),
-        row % (1.0, 1, "x"),
+        b"0.5;<not supported>;;cycles;0;100.00;;",
+        b"0.5;<not counted>;;instructions;0;0.00;;",
+        b"1.0;1;;x;1;100.00;;",
     ]
-    (interval,) = IntervalAssembler(parse).intervals([line.encode() for line in lines])
+    (interval,) = IntervalAssembler().intervals(lines)
     found = interval_values(interval, generic_events(None))
     assert math.isnan(found.values["system.cpu.instructions_per_cycle"])
     assert found.missing["system.cpu.instructions_per_cycle"] == "instructions: not counted"
