@@ -93,16 +93,17 @@ class NvLinkReader:
         return None
 
     def _read_states(self, links: int, reading: Reading) -> None:
-        up = down = 0
+        states, reason = [], _NO_LINKS
         for link in range(links):
             try:
-                is_up = self._nvml.nvmlDeviceGetNvLinkState(self._handle, link)
+                states.append(bool(self._nvml.nvmlDeviceGetNvLinkState(self._handle, link)))
             except self._nvml.errors as error:
-                self._refusals.note((_LINKS_UP, link), error, reading)
-                continue
-            up, down = up + bool(is_up), down + (not is_up)
-        reading.add(_LINKS_UP, up, 1.0)
-        reading.add(_LINKS_DOWN, down, 1.0)
+                reason = self._refusals.note((_LINKS_UP, link), error, reading)
+        if states:
+            reading.add(_LINKS_UP, states.count(True), 1.0)
+            reading.add(_LINKS_DOWN, states.count(False), 1.0)
+        else:
+            reading.miss((_LINKS_UP, _LINKS_DOWN), reason)
 
     def _read_counter(self, counter: _Counter, links: int, reading: Reading) -> None:
         reason = "not_supported"

@@ -29,6 +29,15 @@ def test_links_are_counted_by_their_state() -> None:
     assert (values[_UP], values[_DOWN]) == (3.0, 1.0)
 
 
+def test_links_that_do_not_tell_their_state_are_missing_and_not_down() -> None:
+    gpu = _linked()
+    gpu.answers["nvmlDeviceGetNvLinkState"] = Fail(NOT_SUPPORTED)
+
+    reading = all_of(gpu)
+
+    assert [reading.missing[metric] for metric in (_UP, _DOWN)] == ["not_supported"] * 2
+
+
 def test_kibibytes_of_all_links_are_summed_in_bytes() -> None:
     gpu = _linked()
     gpu.fields[pynvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX] = lambda link: 100 + link
