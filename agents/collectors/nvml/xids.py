@@ -1,5 +1,6 @@
 """Xid events from NVML and from the kernel's log, each counted and told once."""
 
+import math
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from pulsetrain.schemas.catalogue import metric_id
 from pulsetrain.schemas.status import StatusEvent
 
 _SAME_SECONDS = 10.0
-"""How far apart the two sources tell of the same event: NVML at once, the kernel's log when it is next read."""
+"""How far apart the two sources tell of the same event; where they are asked less often, from one time to the next."""
 
 _MAX_PENDING = 1024
 _MAX_CODES = 64
@@ -49,7 +50,10 @@ class _Told:
 
 @dataclass(slots=True)
 class _Record:
+    """`events`: in all; `counts`: of each of the first codes."""
+
     last: int | None = None
+    events: int = 0
     counts: Counter[int] = field(default_factory=Counter)
 
 
@@ -67,6 +71,7 @@ class Xids:
         self._unmatched: dict[tuple[Who, int], deque[tuple[float, XidSource]]] = defaultdict(deque)
         self._records: dict[Who, _Record] = defaultdict(_Record)
         self._to_tell: dict[tuple[Who, int], _Told] = {}
+        self._taken_at = deque((-math.inf, -math.inf), maxlen=2)
 
     def was_there(self, xid: KernelXid, gpus: Mapping[str, Gpu]) -> None:
         """The kernel's log had it before the agent started: a state."""
@@ -88,8 +93,9 @@ class Xids:
             # The log told of it before NVML did.
             earlier = self._records.pop(address)
             record.counts.update(earlier.counts)
+            record.events += earlier.events
             record.last = earlier.last if record.last is None else record.last
-        reading.add(_ALL, record.counts.total(), 1.0)
+        reading.add(_ALL, record.events, 1.0)
         for code, events in record.counts.items():
             reading.add(metric_id("hw.errors", **{"hw.type": "gpu", "error.type": f"xid_{code}"}), events, 1.0)
         if record.last is None:
@@ -101,29 +107,34 @@ class Xids:
         """One notice for each GPU and code with events since the last time."""
         told, self._to_tell = self._to_tell, {}
         self._forget_old()
+        self._taken_at.append(self._monotonic())
         return [_notice(who, code, events, gpus) for (who, code), events in told.items()]
 
     def _add(self, who: Who, code: int, source: XidSource, detail: str = "", pid: int | None = None) -> None:
-        now, key = self._monotonic(), (who, code)
+        key, oldest = (who, code), self._oldest()
         unmatched = self._unmatched[key]
-        while unmatched and now - unmatched[0][0] > _SAME_SECONDS:
+        while unmatched and unmatched[0][0] <= oldest:
             unmatched.popleft()
         if unmatched and unmatched[0][1] is not source:
             unmatched.popleft()
             return
         if len(unmatched) < _MAX_PENDING:
-            unmatched.append((now, source))
+            unmatched.append((self._monotonic(), source))
         record = self._records[who]
         record.last = code
+        record.events += 1
         if code in record.counts or len(record.counts) < _MAX_CODES:
             record.counts[code] += 1
         told = self._to_tell.setdefault(key, _Told(source=source))
         told.events += 1
         told.detail, told.pid = detail or told.detail, pid or told.pid
 
+    def _oldest(self) -> float:
+        return min(self._monotonic() - _SAME_SECONDS, self._taken_at[0])
+
     def _forget_old(self) -> None:
-        oldest = self._monotonic() - _SAME_SECONDS
-        for key in [key for key, events in self._unmatched.items() if not events or events[-1][0] < oldest]:
+        oldest = self._oldest()
+        for key in [key for key, events in self._unmatched.items() if not events or events[-1][0] <= oldest]:
             del self._unmatched[key]
 
 

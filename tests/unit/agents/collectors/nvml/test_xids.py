@@ -72,12 +72,27 @@ def test_the_same_code_much_later_is_another_event_whoever_tells_it() -> None:
     now = [0.0]
     xids = Xids(lambda: now[0])
     xids.from_nvml("GPU-a", 31)
-    xids.take(_GPUS)
+    for now[0] in (1.0, 2.0, 3.0):
+        xids.take(_GPUS)
     now[0] = 60.0
     xids.in_kernel_log(_line(31), _GPUS)
 
     assert len(xids.take(_GPUS)) == 1
     assert _values(xids)[_COUNT] == 2.0
+
+
+def test_sources_that_are_asked_seldom_still_tell_of_one_event() -> None:
+    now = [0.0]
+    xids = Xids(lambda: now[0])
+    xids.take(_GPUS)
+    now[0] = 60.0
+    xids.in_kernel_log(_line(31), _GPUS)
+    xids.take(_GPUS)
+    now[0] = 120.0
+    xids.from_nvml("GPU-a", 31)
+
+    assert xids.take(_GPUS) == []
+    assert _values(xids)[_COUNT] == 1.0
 
 
 def test_different_codes_are_different_events() -> None:
@@ -128,10 +143,12 @@ def test_a_storm_of_events_is_one_notice_and_a_bounded_memory() -> None:
         for _ in range(20):
             xids.in_kernel_log(_line(code), _GPUS)
     assert len(xids.take(_GPUS)) == 200
-    now[0] = 100.0
-    xids.take(_GPUS)
+    for now[0] in (100.0, 101.0):
+        xids.take(_GPUS)
 
-    assert len(_values(xids)) <= 66
+    values = _values(xids)
+    assert len(values) <= 66
+    assert values[_COUNT] == 4000.0
     assert len(xids._unmatched) == 0
 
 
