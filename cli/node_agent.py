@@ -19,6 +19,7 @@ from pulsetrain.agents.reload import AllSettings  # noqa: E402
 from pulsetrain.cli.config import load_config  # noqa: E402
 from pulsetrain.cli.errors import ConfigError  # noqa: E402
 from pulsetrain.cli.exit_codes import exit_code  # noqa: E402
+from pulsetrain.cli.open_files import allow_open_files  # noqa: E402
 from pulsetrain.cli.stopping import obey_signals  # noqa: E402
 from pulsetrain.schemas.errors import SchemaError  # noqa: E402
 
@@ -30,6 +31,7 @@ def main() -> None:
     try:
         orders = Orders()
         obey_signals(orders)
+        allow_open_files()
         settings = _settings()
         _log_to(settings.agent.log)
         run_agent(settings, orders, _settings_anew)
