@@ -29,10 +29,9 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `proc_root`, `sys_root`: where the kernel's file systems are mounted. `heartbeat_seconds`: distance of two
     heartbeats. `flush_seconds`: how long an ending agent tries to deliver what it holds. `queue_mebibytes`: how much is
     held in memory while Kafka can't be reached; then the oldest is dropped. `spool`: where it is held on disk instead.
-    `log`: where the agent logs. `budget`:
-    beyond which the agent slows down. `attribution`: where is looked up who runs what. `perf`: what
-    the processor's counters count. `scrape`: endpoints of other programs.
-    `hook`: where training hooks find the agent. `nvml`: how often NVIDIA GPUs are asked.
+    `log`: where the agent logs. `budget`: beyond which the agent slows down. `attribution`: where is looked up who runs
+    what. `perf`: what the processor's counters count. `scrape`: endpoints of other programs. `hook`: where training
+    hooks find the agent. `nvml`: how often NVIDIA GPUs are asked.
 
     Raises:
         ValueError: a setting can't work.
