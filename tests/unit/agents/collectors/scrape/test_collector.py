@@ -130,6 +130,15 @@ def test_each_target_has_a_collector_of_its_own() -> None:
     assert [name for name in names if name.startswith("scrape_")] == ["scrape_t", "scrape_u"]
 
 
+def test_of_gpus_and_containers_the_agents_own_collectors_come_first_by_name() -> None:
+    target = ScrapeTarget(name="0", url="http://127.0.0.1:9400/metrics")
+    names = [
+        entry.collector.name for entry in background_collectors(Roots(), AgentSettings(node="n", scrape=(target,)))
+    ]
+    shared = {"containers", "nvml", "nvml_health", "scrape_0"}
+    assert [name for name in sorted(names) if name in shared] == ["containers", "nvml", "nvml_health", "scrape_0"]
+
+
 def test_an_agent_without_targets_loads_neither_parser_nor_http_client() -> None:
     script = """
 import sys
