@@ -2,13 +2,14 @@
 
 import logging
 import threading
+from collections.abc import Iterable
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from pulsetrain.agents.collectors.nvml.driver import Driver, Session
 from pulsetrain.agents.collectors.nvml.gate import GateClosedError
-from pulsetrain.agents.collectors.nvml.identity import handle_address, text
-from pulsetrain.agents.collectors.nvml.library import TIMEOUT, code_of
+from pulsetrain.agents.collectors.nvml.identity import Gpu, handle_address, text
+from pulsetrain.agents.collectors.nvml.library import REFUSED, TIMEOUT, code_of
 
 logger = logging.getLogger(__name__)
 
@@ -17,30 +18,35 @@ _PAUSE_SECONDS = 1.0
 
 
 class _EventSet:
-    """A set of events of one session, for the GPUs that it showed."""
+    """A set of events of one session."""
 
     def __init__(self, session: Session) -> None:
         nvml = self._nvml = session.nvml
-        self.session = session
+        self.session = session.number
         self._set: Any = nvml.nvmlEventSetCreate()
         session.held.append(self)
-        self._registered = 0
-        for gpu in session.gpus:
-            try:
-                nvml.nvmlDeviceRegisterEvents(gpu.handle, nvml.nvmlEventTypeXidCriticalError, self._set)
-                self._registered += 1
-            except nvml.errors:
-                # It has no such events, or is lost; the others have.
-                continue
+        self._uuids: dict[int | None, str] = {}
+        self._without_events: set[int | None] = set()
 
     @property
     def is_empty(self) -> bool:
         """Whether no GPU has events."""
-        return self._registered == 0
+        return not self._uuids
 
-    def covers(self, session: Session) -> bool:
-        """Whether all GPUs of the session are in the set; one that is there no more does no harm."""
-        return session.number == self.session.number and _handles(session).keys() <= _handles(self.session).keys()
+    def add(self, gpus: Iterable[Gpu]) -> None:
+        """Watch GPUs that are not watched yet; one that can't be now, as it is lost, is tried again next time."""
+        nvml = self._nvml
+        for gpu in gpus:
+            address = handle_address(gpu.handle)
+            if address in self._uuids or address in self._without_events:
+                continue
+            try:
+                nvml.nvmlDeviceRegisterEvents(gpu.handle, nvml.nvmlEventTypeXidCriticalError, self._set)
+            except nvml.errors as error:
+                if code_of(error) in REFUSED:
+                    self._without_events.add(address)
+            else:
+                self._uuids[address] = gpu.uuid
 
     def wait(self) -> tuple[str, int] | None:
         """UUID and code of the next event; None where it is another, or can't be told whose it is.
@@ -54,7 +60,7 @@ class _EventSet:
         try:
             uuid = text(self._nvml.nvmlDeviceGetUUID(data.device))
         except self._nvml.errors:
-            uuid = _handles(self.session).get(handle_address(data.device), "")
+            uuid = self._uuids.get(handle_address(data.device), "")
         return (uuid, int(data.eventData)) if uuid else None
 
     def close(self) -> None:
@@ -125,9 +131,10 @@ class XidEvents:
             return None
 
     def _event_set(self, session: Session) -> _EventSet:
-        if self._set is None or not self._set.covers(session):
+        if self._set is None or self._set.session != session.number:
             self._drop_set(session)
             self._set = _EventSet(session)
+        self._set.add(session.gpus)
         return self._set
 
     def _drop_set(self, session: Session) -> None:
@@ -136,7 +143,3 @@ class XidEvents:
         if event_set is not None and event_set in session.held:
             session.held.remove(event_set)
             event_set.close()
-
-
-def _handles(session: Session) -> dict[int | None, str]:
-    return {handle_address(gpu.handle): gpu.uuid for gpu in session.gpus}

@@ -99,6 +99,7 @@ class FakePynvml:
         self.calls: Counter[str] = Counter()
         self.open_samples: set[int] = set()
         self.open_sets: set[int] = set()
+        self.watched: list[tuple[str, int]] = []
         self.events: list[tuple[str, int]] = []
         self.event_came = threading.Condition()
         self._opened = 0
@@ -226,8 +227,13 @@ class FakePynvml:
         return self._opened
 
     def _register(self, handle: int, events: int, event_set: int) -> None:
-        self._check(self._gpu(handle), "nvmlDeviceRegisterEvents")
+        gpu = self._gpu(handle)
+        self.calls["nvmlDeviceRegisterEvents"] += 1
+        self._check(gpu, "nvmlDeviceRegisterEvents")
+        if isinstance(answer := gpu.answers.get("nvmlDeviceRegisterEvents"), Fail):
+            raise pynvml.NVMLError(answer.code)
         assert events == pynvml.nvmlEventTypeXidCriticalError
+        self.watched.append((str(gpu.uuid), event_set))
 
     def _event_set_wait(self, event_set: int, timeout_ms: int) -> SimpleNamespace:
         assert event_set in self.open_sets

@@ -8,15 +8,24 @@ import pytest
 from pulsetrain.agents.collectors.nvml.driver import Driver
 from pulsetrain.agents.collectors.nvml.library import Nvml
 from pulsetrain.agents.collectors.nvml.xid_events import XidEvents
-from tests.unit.agents.collectors.nvml.fake_pynvml import GPU_IS_LOST, UNKNOWN, WAIT_SECONDS, FakeGpu, FakePynvml
+from tests.unit.agents.collectors.nvml.fake_pynvml import (
+    GPU_IS_LOST,
+    NOT_SUPPORTED,
+    UNKNOWN,
+    WAIT_SECONDS,
+    Fail,
+    FakeGpu,
+    FakePynvml,
+)
 
 
 class _Watch:
-    def __init__(self) -> None:
+    def __init__(self, lost: bool = False) -> None:
         self.module = FakePynvml(FakeGpu("GPU-a", 1), FakeGpu("GPU-b", 2))
         self.now = 0.0
         self.driver = Driver(lambda: Nvml(self.module), lambda: self.now)
         self.driver.refreshed(WAIT_SECONDS)
+        self.module.gpus[1].failure = GPU_IS_LOST if lost else None
         self.events = XidEvents(self.driver)
         self.events.start()
 
@@ -27,6 +36,12 @@ class _Watch:
             taken += self.events.take()
             time.sleep(0.001)
         return taken
+
+    def until_watched(self, uuid: str) -> None:
+        until = time.monotonic() + WAIT_SECONDS
+        while uuid not in dict(self.module.watched):
+            assert time.monotonic() < until, f"{uuid} was never watched"
+            time.sleep(0.001)
 
     def close(self) -> None:
         self.events.close()
@@ -68,21 +83,44 @@ def test_the_set_stays_the_same_while_the_gpus_do(watch: _Watch) -> None:
     assert watch.module.open_sets == before
 
 
-def test_a_new_gpu_is_watched_too_and_the_old_set_is_given_back(watch: _Watch) -> None:
+def test_a_new_gpu_is_watched_in_the_same_set(watch: _Watch) -> None:
     watch.module.tell(watch.module.gpus[0], 31)
     watch.take(1)
     watch.module.gpus.append(FakeGpu("GPU-c", 3))
     watch.now = 6.0
     watch.driver.refreshed(WAIT_SECONDS)
-    until = time.monotonic() + WAIT_SECONDS
-    registered: set[str] = set()
-    while "GPU-c" not in registered and time.monotonic() < until:
-        registered = {gpu.uuid for gpu in watch.events._set.session.gpus} if watch.events._set else set()
-        time.sleep(0.001)
+    watch.until_watched("GPU-c")
     watch.module.tell(watch.module.gpus[2], 48)
 
     assert watch.take(1) == [("GPU-c", 48)]
-    assert len(watch.module.open_sets) == 1
+    assert [uuid for uuid, _ in watch.module.watched] == ["GPU-a", "GPU-b", "GPU-c"]
+    assert len({event_set for _, event_set in watch.module.watched}) == 1
+
+
+def test_a_gpu_that_was_lost_when_the_set_was_made_is_watched_when_it_is_back() -> None:
+    watch = _Watch(lost=True)
+    watch.module.tell(watch.module.gpus[0], 31)
+    watch.take(1)
+    watch.module.gpus[1].failure = None
+    watch.until_watched("GPU-b")
+    watch.module.tell(watch.module.gpus[1], 48)
+
+    assert watch.take(1) == [("GPU-b", 48)]
+    watch.close()
+
+
+def test_a_gpu_without_such_events_is_tried_once(watch: _Watch) -> None:
+    watch.module.tell(watch.module.gpus[0], 31)
+    watch.take(1)
+    watch.module.gpus.append(FakeGpu("GPU-c", 3))
+    watch.module.gpus[2].answers["nvmlDeviceRegisterEvents"] = Fail(NOT_SUPPORTED)
+    watch.now = 6.0
+    watch.driver.refreshed(WAIT_SECONDS)
+    for _ in range(5):
+        watch.module.tell(watch.module.gpus[0], 31)
+        watch.take(1)
+
+    assert watch.module.calls["nvmlDeviceRegisterEvents"] == 3
 
 
 def test_a_new_session_is_watched_too(watch: _Watch) -> None:
