@@ -54,6 +54,7 @@ class Reporter:
         self._is_losing = False
         self._degraded_level = 0
         self._failing_collectors: set[str] = set()
+        self._failed_before: set[str] = set()
         self._unsupported: dict[str, str] = {}
 
     def started(self, metrics: int, unsupported: Mapping[str, str]) -> None:
@@ -62,11 +63,14 @@ class Reporter:
         self._say(StatusEvent.STARTED, f"The agent reads {metrics} metrics.", Severity.INFO, details)
 
     def begin_anew(self, heartbeat_seconds: float) -> None:
-        """A session begins with other settings: what was told of collectors before no longer holds."""
+        """A session begins with other settings, at full pace: a collector that fails with them too is told again."""
         self._heartbeat_ns = int(heartbeat_seconds * _NS_PER_SECOND)
+        self._failed_before |= self._failing_collectors
         self._failing_collectors.clear()
         self._unsupported.clear()
-        self._degraded_level = self._stats.degraded_level = 0
+        self._stats.degraded_level = 0
+        if self._degraded_level:
+            self._leave_degraded_mode({"level": 0})
 
     def stopped(self) -> None:
         """The agent ends on request."""
@@ -83,18 +87,17 @@ class Reporter:
 
     def collector_read(self, collector: str, failure: str | None) -> None:
         """How a collector fared lately (None: well); only a change is told."""
-        failed_before = collector in self._failing_collectors or collector in self._unsupported
-        self._unsupported.pop(collector, None)
         details: Details = {"collector": collector}
+        was_absent = self._unsupported.pop(collector, None) is not None
         if failure is not None and collector not in self._failing_collectors:
             self._failing_collectors.add(collector)
             text = f"The collector {collector} fails: {failure}."
             self._say(StatusEvent.COLLECTOR_FAILED, text, Severity.WARNING, details)
-        elif failure is None and failed_before:
+        elif failure is None and (was_absent or collector in self._failing_collectors | self._failed_before):
             self._failing_collectors.discard(collector)
-            self._say(
-                StatusEvent.COLLECTOR_RECOVERED, f"The collector {collector} works again.", Severity.INFO, details
-            )
+            self._failed_before.discard(collector)
+            text = f"The collector {collector} {'has something to read now' if was_absent else 'works again'}."
+            self._say(StatusEvent.COLLECTOR_RECOVERED, text, Severity.INFO, details)
 
     def collector_unsupported(self, collector: str, reason: str) -> None:
         """This machine has not, or not now, what a background collector reads: heartbeats say so while it lasts."""
@@ -121,9 +124,13 @@ class Reporter:
             _LOG.warning("%s", text)
             self._say(StatusEvent.DEGRADED_MODE_ENTERED, text, Severity.WARNING, details)
         elif level == 0:
-            text = "The agent reads at its full pace again."
-            _LOG.warning("%s", text)
-            self._say(StatusEvent.DEGRADED_MODE_LEFT, text, Severity.INFO, details)
+            self._leave_degraded_mode(details)
+
+    def _leave_degraded_mode(self, details: Details) -> None:
+        self._degraded_level = 0
+        text = "The agent reads at its full pace again."
+        _LOG.warning("%s", text)
+        self._say(StatusEvent.DEGRADED_MODE_LEFT, text, Severity.INFO, details)
 
     def _tell_losses(self) -> None:
         """Samples lost since the previous heartbeat; the log is told once, until a heartbeat passes without a loss."""

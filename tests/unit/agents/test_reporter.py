@@ -196,6 +196,33 @@ def test_degraded_mode_is_told_at_each_step_down_and_when_it_is_over() -> None:
     assert "over its limit of cpu_percent" in recorder.messages[0].message
 
 
+def test_other_settings_end_degraded_mode_and_neither_hide_a_failure_nor_the_end_of_one() -> None:
+    says, recorder, stats = reporter()
+    stats.degraded_level = 1
+    says.degraded(1, Usage(1.4, 50.0, 0.5), ["cpu_percent"], {"host:1000ms": 2})
+    for collector in ("scrape_a", "scrape_b"):
+        says.collector_read(collector, "connection refused")
+    says.begin_anew(heartbeat_seconds=10.0)
+    says.collector_read("scrape_a", "connection refused")
+    says.collector_read("scrape_b", None)
+    says.begin_anew(heartbeat_seconds=10.0)
+    for _ in range(2):
+        says.collector_read("scrape_a", None)
+        says.collector_read("scrape_b", None)
+    told = [(message.event, message.details.get("collector")) for message in recorder.messages]
+    failed, recovered = StatusEvent.COLLECTOR_FAILED, StatusEvent.COLLECTOR_RECOVERED
+    assert told == [
+        (StatusEvent.DEGRADED_MODE_ENTERED, None),
+        (failed, "scrape_a"),
+        (failed, "scrape_b"),
+        (StatusEvent.DEGRADED_MODE_LEFT, None),
+        (failed, "scrape_a"),
+        (recovered, "scrape_b"),
+        (recovered, "scrape_a"),
+    ]
+    assert stats.degraded_level == 0
+
+
 def test_a_message_that_cannot_be_sent_is_logged_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     says, recorder, _ = reporter()
     says.notice(Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 3 is lost.", "gpu:\udcff"))
