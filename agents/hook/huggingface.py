@@ -33,6 +33,7 @@ class _TrainerEvents:
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._probe.open()
+        self._logged = {}
         self._wait.begin()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -5,7 +5,7 @@
      "steps": [[1700000000123456789, 42, 250000000, 3000000]], "values": [[41, null, 2.5, 1.25, 65536.0, 0]]}
 
 `session` is new for each opened probe, `sequence` counts its datagrams, `time_ns` is when it was sent (Unix ns).
-`errors` and `dropped` (steps) are totals of the session, `retries` is the total of the process. A step is: its end
+`errors` and `dropped` (steps) are totals of the probe, `retries` is the total of the process. A step is: its end
 (Unix ns), number, duration and wait for data (ns). The values of a step may come later than the step, as they come from
 a device: the step's number, all-reduce time (ns), loss, gradient norm, loss scale, and what was not finite
 (`NonFinite`).

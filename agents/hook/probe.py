@@ -70,7 +70,7 @@ class TrainingProbe:
         self._monotonic_ns = monotonic_ns
         self._time_ns = time_ns
         self._sender: Sender | None = None
-        self._is_silent = False
+        self._is_silent = self._has_ended = False
         self._has_complained = False
         self._errors = 0
         self._dropped = 0
@@ -89,7 +89,7 @@ class TrainingProbe:
         _PROBES.add(self)
 
     def open(self) -> "TrainingProbe":
-        """Begin; `with` and the first `step` do so by themselves."""
+        """Begin, after an end too; `with` and the first `step` of all do so by themselves."""
         if self._sender is None and not self._is_silent:
             try:
                 self._open()
@@ -105,7 +105,8 @@ class TrainingProbe:
                 self._send(self._sender, self._monotonic_ns(), closing=True)
             except Exception as error:
                 self._failed(error)
-        self._silence()
+        self._sender, self._has_ended = None, True
+        self._stop()
 
     def __enter__(self) -> "TrainingProbe":
         return self.open()
@@ -124,7 +125,7 @@ class TrainingProbe:
             scale: likewise, or the `torch.amp.GradScaler` itself.
             unknown: refused, and counted as errors.
         """
-        if self._is_silent:
+        if self._is_silent or self._has_ended:
             return
         try:
             if self._sender is None:
@@ -169,7 +170,7 @@ class TrainingProbe:
     def leave_out(self) -> None:
         """What has passed since the last step, an evaluation say, belongs to no step."""
         self._step_end_ns = None if self._step_end_ns is None else self._monotonic_ns()
-        self._wait_timer.take()
+        self._forget_parts()
 
     def count_error(self, error: Exception) -> None:
         """Count what an adapter could not do."""
@@ -181,11 +182,19 @@ class TrainingProbe:
 
     def _open(self) -> None:
         identity = identify(*self._named, os.environ, torch_rank, host_and_parent)
-        self._sender = Sender(identity, os.urandom(8).hex())
+        self._sender, self._has_ended = Sender(identity, os.urandom(8).hex()), False
         self._sent_at_ns = self._monotonic_ns()
+        self._sequence, self._number, self._step_end_ns = 0, 0, None
+        self._forget_parts()
         self._data_wait.timer = self._wait_timer
         self._all_reduce.timer = self._reduce_timer
         self._cuda_reader()
+
+    def _forget_parts(self) -> None:
+        """Drop what was timed since the last step."""
+        self._wait_timer.take()
+        for timing in self._reduce_timer.take()[1]:
+            self._give_back(timing)
 
     def _take_step(self, sender: Sender, given: tuple[object, object, object]) -> None:
         if self._cuda is not None and self._cuda.is_capturing():
@@ -281,6 +290,9 @@ class TrainingProbe:
     def _silence(self) -> None:
         """Say nothing more. What is held is kept: letting pinned memory go calls the driver, which a child has not."""
         self._is_silent = True
+        self._stop()
+
+    def _stop(self) -> None:
         self._data_wait.timer = self._all_reduce.timer = None
         self._outlet.close()
 

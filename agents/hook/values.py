@@ -38,7 +38,8 @@ def read(value: object) -> float | OnDevice | None:
     if torch is not None:
         if kind is torch.Tensor or kind is torch.nn.Parameter:
             return _read_tensor(value)
-        if issubclass(kind, torch.amp.GradScaler):
+        # Before PyTorch 2.3 there was only the one for CUDA.
+        if issubclass(kind, getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler):
             # get_scale() would wait for the device; the tensor is None before the first step and where scaling is off.
             return read(value._scale)  # type: ignore[attr-defined]
     numpy = sys.modules.get("numpy")

@@ -94,6 +94,25 @@ def test_a_lightning_trainer_tells_optimizer_steps_and_the_loss_of_their_last_ba
 
 
 @pytest.mark.usefixtures("transformers", "lightning")
+def test_a_second_training_with_the_same_callback_is_told_too() -> None:
+    trainer = types.SimpleNamespace(global_step=0)
+    hugging, lightning = Loop(), Loop()
+    one, other = trainer_callback(hugging.probe), lightning_callback(lightning.probe)
+    for _ in range(2):
+        one.on_train_begin(None, None, None)
+        one.on_step_end(None, None, None)
+        one.on_log(None, None, None, logs={"loss": 1.0})
+        one.on_train_end(None, None, None)
+        other.on_train_start(trainer, None)
+        trainer.global_step += 1
+        other.on_train_batch_end(trainer, None, 2.0, None, 0)
+        other.on_train_end(trainer, None)
+    assert [step[1:3] for step in hugging.sent.steps] == [[1, None]] * 2
+    assert hugging.sent.values == []
+    assert [values[2] for values in lightning.sent.values] == [2.0, 2.0]
+
+
+@pytest.mark.usefixtures("transformers", "lightning")
 @pytest.mark.parametrize("factory", [trainer_callback, lightning_callback])
 def test_a_callback_keeps_the_trainers_other_events_and_can_be_sent_to_another_process(factory: Any) -> None:
     callback = pickle.loads(pickle.dumps(factory(TrainingProbe("llm", 3))))  # noqa: S301 - our own bytes

@@ -3,6 +3,7 @@
 import sys
 import types
 
+import numpy as np
 import pytest
 
 from pulsetrain.agents.hook import TrainingProbe
@@ -94,6 +95,16 @@ def test_a_scaler_is_read_without_its_getter_and_has_no_scale_before_its_first_s
     loop.step()
     assert loop.sent.values == [[2, None, None, None, 1024.0, 0]]
     assert loop.sent.messages[-1]["errors"] == 0
+
+
+def test_older_versions_of_pytorch_have_their_scaler_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = fake_torch()
+    torch.cuda.amp, torch.amp = torch.amp, types.SimpleNamespace()
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    sent = Recorder()
+    with TrainingProbe("llm", 0, outlet=sent) as probe:
+        probe.step(loss=np.float32(0.5), scale=FakeScaler(FakeTensor(1024.0)))
+    assert sent.values == [[1, None, 0.5, None, 1024.0, 0]]
 
 
 def test_tensors_that_are_spread_over_ranks_or_elsewhere_are_refused(device: FakeDevice) -> None:

@@ -90,11 +90,13 @@ def test_an_evaluation_that_is_left_out_belongs_to_no_step() -> None:
     loop = Loop()
     with loop.probe as probe:
         probe.step()
-        loop.work(100)
+        with probe.all_reduce(), probe.data_wait():
+            loop.work(100)
         probe.leave_out()
         loop.work(2)
         probe.step()
-    assert loop.sent.steps[1][2] == 2 * NS
+    assert loop.sent.steps[1][2:] == [2 * NS, None]
+    assert loop.sent.values == []
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, np.float32("nan")])
@@ -259,6 +261,22 @@ def test_a_probe_begins_with_its_first_step_and_says_nothing_after_its_end() -> 
     loop.probe.close()
     assert loop.sent.losses == {1: 1.0}
     assert loop.sent.is_closed
+
+
+def test_a_probe_that_is_opened_again_begins_a_session() -> None:
+    loop = Loop()
+    for loss in (1.0, 2.0):
+        with loop.probe as probe:
+            loop.work(1)
+            probe.step(loss=loss)
+        with probe.data_wait(), probe.all_reduce():
+            loop.work(5)
+        probe.step(loss=9.0)
+    first, second = (message for message in loop.sent.messages if message["steps"])
+    assert first["session"] != second["session"]
+    assert [message["sequence"] for message in loop.sent.messages] == [0, 1, 0, 1]
+    assert [[step[1:] for step in one["steps"]] for one in (first, second)] == [[[1, None, None]]] * 2
+    assert loop.sent.values == [[1, None, 1.0, None, None, 0], [1, None, 2.0, None, None, 0]]
 
 
 def test_a_copy_in_another_process_begins_anew_with_the_same_names() -> None:
