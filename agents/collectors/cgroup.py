@@ -19,10 +19,10 @@ from pulsetrain.agents.collectors.cgroup_tree import (
     mounted_hierarchy,
     own_path,
 )
-from pulsetrain.agents.collectors.control_group import ControlGroup
+from pulsetrain.agents.collectors.control_group import LIMIT_METRICS, ControlGroup
 from pulsetrain.agents.collectors.kernel_file import read_once
 from pulsetrain.agents.errors import CollectError
-from pulsetrain.schemas.catalogue.containers import CONTAINER_METRICS
+from pulsetrain.schemas.catalogue import metric_name
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,6 +40,14 @@ LabelsOf = Callable[[str], Mapping[str, str]]
 """Labels (job, pod ...) of the control group at a path."""
 
 
+def _metric_names() -> tuple[str, ...]:
+    """Of the files of both versions, and of the limits."""
+    files = (file for version in (1, 2) for file in group_files(version, ()))
+    return tuple(
+        dict.fromkeys((*(metric_name(field.metric) for file in files for field in file.fields), *LIMIT_METRICS))
+    )
+
+
 class ControlGroupCollector(BackgroundFiles):
     """Every container that is found on the node, and the agent's own group where it is limited.
 
@@ -53,7 +61,7 @@ class ControlGroupCollector(BackgroundFiles):
     name = "containers"
     interval_ms = 1000
     deadline_seconds = 2.0
-    metric_names = tuple(metric.name for metric in CONTAINER_METRICS)
+    metric_names = _metric_names()
 
     def __init__(
         self,

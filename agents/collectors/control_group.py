@@ -16,12 +16,15 @@ _MAX_FILE_BYTES = 65_536
 """memory.stat has about 2 KiB, io.stat about 100 bytes a device; read in one piece, the kernel writes them once."""
 
 _USAGE = "container.memory.usage"
+_CPU_LIMIT, _TASK_LIMIT = "container.cpu.limit", "container.task.limit"
 _MEMORY_METRICS = (
     "container.memory.limit",
     "container.memory.utilization",
     "container.memory.working_set",
     "container.memory.working_set.utilization",
 )
+LIMIT_METRICS = (_CPU_LIMIT, _TASK_LIMIT, *_MEMORY_METRICS)
+"""What stands in no single file."""
 
 
 class ControlGroup:
@@ -86,12 +89,14 @@ def _limit_values(values: Mapping[str, float], limits: Limits) -> dict[str, floa
     """
     found: dict[str, float] = {}
     if math.isfinite(limits.cpus):
-        found["container.cpu.limit"] = limits.cpus
+        found[_CPU_LIMIT] = limits.cpus
     if math.isfinite(limits.tasks):
-        found["container.task.limit"] = limits.tasks
+        found[_TASK_LIMIT] = limits.tasks
     if _USAGE in values and math.isfinite(limits.memory_bytes):
         usage, limit = values[_USAGE], limits.memory_bytes
-        working_set = max(0.0, usage - values[INACTIVE_FILE]) if INACTIVE_FILE in values else math.nan
+        needed = usage - values.get(INACTIVE_FILE, math.nan)
+        # Not max(0.0, needed), which makes 0 of NaN.
+        working_set = 0.0 if needed < 0.0 else needed
         shares = (limit, _share(usage, limit), working_set, _share(working_set, limit))
         found.update(zip(_MEMORY_METRICS, shares, strict=True))
     return found

@@ -156,10 +156,11 @@ def test_a_group_of_version_2_is_in_seconds_bytes_and_shares_of_its_limits(tmp_p
         assert entry.valid_min <= value <= entry.valid_max, metric
 
 
-def test_every_container_metric_of_the_catalogue_is_collected() -> None:
-    assert set(ControlGroupCollector.metric_names) == {
-        metric.name for metric in catalogue.METRICS if metric.name.startswith("container.")
-    }
+def test_a_collector_announces_what_it_brings_and_nothing_else(tmp_path: Path) -> None:
+    version_1 = supported(Roots(VERSION_1 / "proc", VERSION_1 / "sys"))
+    version_2 = supported(node(tmp_path, {POD: FILES}))
+    brought = [metric for each in (version_1, version_2) for one in observed(each).values() for metric in one.metrics]
+    assert {catalogue.metric_name(metric) for metric in brought} == set(ControlGroupCollector.metric_names)
 
 
 @pytest.mark.parametrize(
@@ -277,6 +278,23 @@ def test_a_file_that_fails_alone_leaves_its_own_metrics_missing_and_says_why(tmp
     assert values(observation)["container.memory.usage"] == 77
     assert math.isnan(values(observation)["container.task.count"])
     assert "something unexpected" in observation.missing["container.task.count"]
+
+
+@pytest.mark.parametrize("file", ["memory.current", "memory.stat"])
+def test_a_working_set_of_which_a_part_is_missing_is_missing_and_never_0(tmp_path: Path, file: str) -> None:
+    roots = node(tmp_path, {POD: FILES})
+    collector = supported(roots)
+    observed(collector, 0)
+    (roots.sys / f"fs/cgroup{POD}/{file}").write_text("garbage\n")
+    found = values(observed(collector, SECOND)["container:4f7ac0ffee11"])
+    assert math.isnan(found["container.memory.working_set"])
+    assert math.isnan(found["container.memory.working_set.utilization"])
+
+
+def test_a_working_set_is_never_below_0(tmp_path: Path) -> None:
+    files = {"memory.current": "4096\n", "memory.stat": MEMORY_STAT, "memory.max": "8192\n"}
+    found = values(observed(supported(node(tmp_path, {POD: files})))["container:4f7ac0ffee11"])
+    assert found["container.memory.working_set"] == 0.0
 
 
 def test_a_limit_that_is_raised_is_seen_at_the_next_look(tmp_path: Path) -> None:
