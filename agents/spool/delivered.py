@@ -22,7 +22,7 @@ class DeliveredMark:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
+        self._file = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _OWNER_ONLY)
 
     def read(self) -> Position:
         """What was written last; segment 0 if that is not whole, so that all is delivered again."""

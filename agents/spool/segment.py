@@ -22,6 +22,8 @@ Write = Callable[[int, bytes], int]
 
 _NAME = re.compile(r"([0-9]{20})\.spool")
 _OWNER_ONLY = 0o600
+_NOT_ELSEWHERE = os.O_NOFOLLOW | os.O_CLOEXEC
+"""A link that somebody put into the folder must not lead the agent to another file, which it would cut."""
 _LARGEST_BYTES = 64 * 2**20
 """No file of ours is larger; what lies beyond is not read."""
 
@@ -84,19 +86,18 @@ class Segment:
             OSError: it can't be read.
         """
         segment = cls(folder, number)
-        with segment._path.open("rb") as file:
+        with os.fdopen(os.open(segment._path, os.O_RDWR | _NOT_ELSEWHERE), "rb") as file:
             content = file.read(_LARGEST_BYTES)
-            torn_bytes = os.fstat(file.fileno()).st_size
-        for end, message in intact_records(content):
-            if end <= read_until:
-                segment.read_until = end
-            else:
-                segment._count(message)
-            segment.end = end
-        torn_bytes -= segment.end
-        if torn_bytes > 0:
-            with suppress(OSError):  # what can't be cut off is skipped again at the next start
-                os.truncate(segment._path, segment.end)
+            for end, message in intact_records(content):
+                if end <= read_until:
+                    segment.read_until = end
+                else:
+                    segment._count(message)
+                segment.end = end
+            torn_bytes = os.fstat(file.fileno()).st_size - segment.end
+            if torn_bytes > 0:
+                with suppress(OSError):  # what can't be cut off is skipped again at the next start
+                    os.ftruncate(file.fileno(), segment.end)
         return segment, max(0, torn_bytes)
 
     @property
@@ -134,7 +135,7 @@ class Segment:
         """
         try:
             if self._file is None:
-                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+                self._file = os.open(self._path, os.O_RDONLY | _NOT_ELSEWHERE)
             frame = os.pread(self._file, FRAME_BYTES, self.read_until)
             begin = self.read_until + FRAME_BYTES
             length = body_bytes(frame) if len(frame) == FRAME_BYTES else 0
@@ -166,12 +167,14 @@ class Segment:
 
 
 def segment_numbers(folder: Path) -> list[int]:
-    """The numbers of the segments in a folder, ascending; other files are left alone.
+    """The numbers of the segments in a folder, ascending; other files, and links, are left alone.
 
     Raises:
         OSError: the folder can't be listed.
     """
-    return sorted(int(match[1]) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
+    with os.scandir(folder) as entries:
+        files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+    return sorted(int(match[1]) for name in files if (match := _NAME.fullmatch(name)))
 
 
 def _write_all(file: int, content: bytes, write: Write) -> None:

@@ -253,3 +253,19 @@ def test_nobody_else_may_read_the_files_and_other_files_are_left_alone(tmp_path:
     spool = open_spool(folder)
     assert take_all(spool) == [0]
     assert (folder / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["00000000000000000001.spool", "delivered", "lock"])
+def test_a_link_in_the_folder_never_leads_to_another_file(tmp_path: Path, name: str) -> None:
+    folder, other = tmp_path / "spool", tmp_path / "other"
+    folder.mkdir()
+    other.write_text("somebody else's, longer than a header")
+    (folder / name).symlink_to(other)
+    with suppress(SpoolError):
+        spool = open_spool(folder)
+        for number in range(1, 4):
+            with suppress(OSError):
+                spool.append(message(number))
+        assert take_all(spool)
+        spool.close()
+    assert other.read_text() == "somebody else's, longer than a header"
