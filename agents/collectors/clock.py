@@ -4,6 +4,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from pulsetrain.agents.collectors.base import HOST, Support
 from pulsetrain.agents.errors import CollectError
@@ -36,12 +37,16 @@ Reading = tuple[int, bytes]
 
 def kernel_adjtimex(timex: "ctypes.Array[ctypes.c_char]") -> int:
     """The C library's adjtimex."""
-    library = ctypes.CDLL(None, use_errno=True)
-    state = int(library.adjtimex(timex))
+    state = int(_c_library().adjtimex(timex))
     if state < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return state
+
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 class ClockCollector:
