@@ -6,7 +6,7 @@ every second into one message, and leaves half a second.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from pulsetrain.agents.collectors.base import Observation
 from pulsetrain.agents.sampler import Samples
 from pulsetrain.agents.session import Batch
 from pulsetrain.schemas.arrays import FloatArray
+from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES
 
 HOLD_NS = 1_500_000_000
 
@@ -22,6 +23,11 @@ _FORGET_NS = 600_000_000_000
 _MAX_STREAMS = 10_000
 _MAX_CELLS = 50_000
 """Values of one batch: 8 bytes each, they fit a message with the names."""
+
+_BATCH_BYTES = MAX_BLOCK_BYTES * 3 // 4
+_VALUE_BYTES = 8
+_FEW_METRICS = 250
+"""They fit, with the longest names and reasons."""
 
 
 @dataclass(slots=True)
@@ -135,6 +141,24 @@ class Gatherer:
             for metric, has_gap in zip(stream.metrics, gaps, strict=True)
             if has_gap
         }
-        samples = Samples(np.array(stream.ticks_ns, dtype=np.int64), values, missing, {})
-        self._ready.append(Batch(collector, entity, stream.interval_ns, stream.metrics, samples, stream.labels))
+        ticks_ns = np.array(stream.ticks_ns, dtype=np.int64)
+        for columns in _fitting(stream.metrics, missing, len(ticks_ns)):
+            metrics = stream.metrics[columns]
+            reasons = {metric: missing[metric] for metric in metrics if metric in missing}
+            samples = Samples(ticks_ns, values[:, columns], reasons, {})
+            self._ready.append(Batch(collector, entity, stream.interval_ns, metrics, samples, stream.labels))
         stream.ticks_ns, stream.rows, stream.reasons = [], [], {}
+
+
+def _fitting(metrics: Sequence[str], missing: Mapping[str, str], ticks: int) -> Iterator[slice]:
+    """Neighbouring metrics that fit one message: an endpoint may have thousands for one entity."""
+    begin, size = 0, 0
+    if len(metrics) > _FEW_METRICS:
+        for index, metric in enumerate(metrics):
+            reason = missing.get(metric)
+            column = ticks * _VALUE_BYTES + len(metric) + (0 if reason is None else len(metric) + len(reason))
+            if size + column > _BATCH_BYTES and index > begin:
+                yield slice(begin, index)
+                begin, size = index, 0
+            size += column
+    yield slice(begin, len(metrics))

@@ -4,12 +4,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsetrain.agents.collectors.base import Observation
 from pulsetrain.agents.gathering import HOLD_NS, Gatherer
-from pulsetrain.agents.session import Batch
+from pulsetrain.agents.session import Batch, Node, Session
+from pulsetrain.schemas.sample_block import decode_sample_block, encode_sample_block
 from tests.unit.agents.background_fakes import MS, SECOND, START, seen
 
 
@@ -102,6 +104,21 @@ def test_entities_that_are_gone_are_forgotten() -> None:
 def test_a_batch_fits_a_message_however_much_is_brought() -> None:
     wide = [seen("gpu:1", START + n, *([1.0] * 20_000)) for n in range(7)]
     assert [len(batch.samples.ticks_ns) for batch in gathered(*wide)] == [2, 2, 2, 1]
+
+
+@pytest.mark.parametrize("value", [1.0, math.nan])
+def test_more_metrics_of_an_entity_than_a_message_holds_come_in_several(value: float) -> None:
+    names = tuple(f"node_cpu_seconds_total{{cpu={number}}}".ljust(200, "x") for number in range(20_000))
+    reasons = dict.fromkeys(names, "y" * 100)
+    batches = gathered(*(Observation("host", START + n, names, [value + n] * len(names), reasons) for n in range(2)))
+    session = Session(Node("n", "boot", {}))
+    blocks = [decode_sample_block(encode_sample_block(session.block(batch))) for batch in batches]
+    assert len(blocks) > 1
+    assert tuple(name for block in blocks for name in block.metrics) == names
+    for block in blocks:
+        assert block.ticks_ns.tolist() == [START, START + 1]
+        np.testing.assert_array_equal(block.values, np.array([[value], [value + 1]]).repeat(len(block.metrics), axis=1))
+        assert block.missing == (dict.fromkeys(block.metrics, "y" * 100) if math.isnan(value) else {})
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 2000), st.integers(1, 2)), max_size=40))
