@@ -6,24 +6,22 @@ The environment is what the process was started with. Launchers start each worke
 import re
 from collections.abc import Mapping
 
+from pulsetrain.agents.hook.identity import JOB_VARIABLES, RANK_VARIABLES, UNNAMED_JOB
+
 MAX_ENVIRONMENT_BYTES = 256 * 1024
 """What is read of an environment; variables beyond it are not seen."""
 
 _MAX_VALUE_BYTES = 253
 """The longest name of a Kubernetes object; also fits a label."""
 
-# The first that is present wins. RANK is the rank in the whole job also where torchrun was started by Slurm, whose own
-# variable then counts launchers.
 _SOURCES: Mapping[str, tuple[bytes, ...]] = {
-    "job": (b"SLURM_JOB_ID", b"JOB_NAME", b"TORCHELASTIC_RUN_ID"),
-    "rank": (b"RANK", b"SLURM_PROCID", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK"),
+    "job": tuple(name.encode() for name in JOB_VARIABLES),
+    "rank": tuple(name.encode() for name in RANK_VARIABLES),
     "namespace": (b"POD_NAMESPACE",),
     "pod": (b"POD_NAME",),
 }
 _WANTED = frozenset(variable for variables in _SOURCES.values() for variable in variables)
 _RANK = re.compile(r"\d{1,7}")
-_NOT_NAMED = "none"
-"""torchrun's run id where the user gave none."""
 
 
 def labels_in_environ(content: bytes) -> dict[str, str]:
@@ -65,4 +63,4 @@ def _text(value: bytes) -> str:
 def _fits(label: str, value: str) -> bool:
     if label == "rank":
         return _RANK.fullmatch(value) is not None
-    return label != "job" or value != _NOT_NAMED
+    return label != "job" or value != UNNAMED_JOB

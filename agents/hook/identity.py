@@ -10,9 +10,11 @@ from dataclasses import dataclass
 MAX_JOB_CHARACTERS = 200
 MAX_RANK = 9_999_999
 
-_JOB_VARIABLES = ("PULSETRAIN_JOB", "SLURM_JOB_ID", "JOB_NAME", "TORCHELASTIC_RUN_ID")
-_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-_NO_NAME = "none"
+# The first that is present wins. RANK is the rank in the whole job also where torchrun was started by Slurm, whose own
+# variable then counts launchers.
+JOB_VARIABLES = ("PULSETRAIN_JOB", "SLURM_JOB_ID", "JOB_NAME", "TORCHELASTIC_RUN_ID")
+RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+UNNAMED_JOB = "none"
 """What torchrun gives as the run's id when nobody chose one."""
 
 
@@ -43,8 +45,8 @@ def identify(
         TypeError: the job is no text, or the rank no integer.
     """
     if job is None:
-        named = (environment.get(variable, "") for variable in _JOB_VARIABLES)
-        job = next((name for name in named if name and name != _NO_NAME), None) or default_job()
+        named = (environment.get(variable, "") for variable in JOB_VARIABLES)
+        job = next((name for name in named if name and name != UNNAMED_JOB), None) or default_job()
     if rank is None:
         rank = initialised_rank()
     if rank is None:
@@ -58,7 +60,7 @@ def identify(
 
 
 def _environment_rank(environment: Mapping[str, str]) -> int:
-    for variable in _RANK_VARIABLES:
+    for variable in RANK_VARIABLES:
         if text := environment.get(variable):
             if not text.isascii() or not text.isdecimal():
                 raise ValueError(f"{variable} is {text[:20]!r}, which is no rank")

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsetrain.agents.attribution.environment import MAX_ENVIRONMENT_BYTES, labels_in_environ
+from pulsetrain.agents.hook.identity import identify
 
 
 def environ(**variables: str) -> bytes:
@@ -13,6 +14,7 @@ def environ(**variables: str) -> bytes:
     ("content", "labels"),
     [
         (environ(SLURM_JOB_ID="8412", SLURM_PROCID="3"), {"job": "8412", "rank": "3"}),
+        (environ(SLURM_JOB_ID="8412", PULSETRAIN_JOB="llm"), {"job": "llm"}),
         (environ(SLURM_JOB_ID="8412", SLURM_PROCID="1", RANK="11"), {"job": "8412", "rank": "11"}),
         (environ(TORCHELASTIC_RUN_ID="llama", RANK="0"), {"job": "llama", "rank": "0"}),
         (environ(TORCHELASTIC_RUN_ID="none", RANK="0"), {"rank": "0"}),
@@ -31,6 +33,17 @@ def environ(**variables: str) -> bytes:
 )
 def test_job_rank_and_pod_come_from_variables_of_known_names(content: bytes, labels: dict[str, str]) -> None:
     assert labels_in_environ(content) == labels
+
+
+VARIABLES = ("PULSETRAIN_JOB", "SLURM_JOB_ID", "JOB_NAME", "TORCHELASTIC_RUN_ID", "RANK", "SLURM_PROCID", "PMI_RANK")
+
+
+@given(st.dictionaries(st.sampled_from(VARIABLES), st.sampled_from(["1", "2", "3", "none", ""])))
+def test_a_process_has_the_job_and_the_rank_that_its_training_hook_tells(variables: dict[str, str]) -> None:
+    ranks = {name: value for name, value in variables.items() if value.isdecimal() or name in VARIABLES[:4]}
+    told = identify(None, None, ranks, lambda: None, lambda: "nobody")
+    found = labels_in_environ(environ(**ranks))
+    assert (found.get("job", "nobody"), int(found.get("rank", "0"))) == (told.job, told.rank)
 
 
 def test_no_other_variable_leaves_the_environment() -> None:
