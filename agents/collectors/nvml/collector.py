@@ -240,8 +240,8 @@ def _wait(interval_ms: int) -> float:
 
 
 def _deadline(interval_ms: int) -> float:
-    """Twice the wait, for the driver and for the GPUs, and a second for a busy node."""
-    return 2 * _wait(interval_ms) + 1.0
+    """A wait for who else looks at the driver, one for the driver, one for the GPUs; and a second for a busy node."""
+    return 3 * _wait(interval_ms) + 1.0
 
 
 def _names(metrics: tuple[str, ...]) -> tuple[str, ...]:

@@ -51,13 +51,23 @@ _TOLD_OTHERWISE = frozenset(metric for metric in GPM_METRICS if "hw.gpu.link=pci
 """A slow call tells these of devices without the counters."""
 
 
-def has_gpm(nvml: Nvml, handle: Any) -> bool:
-    """Whether a device has these counters.
-
-    Raises:
-        Nvml.errors: it doesn't say, as one without them on an older driver.
-    """
+def _has_gpm(nvml: Nvml, handle: Any) -> bool:
     return bool(nvml.nvmlGpmQueryDeviceSupport(handle).isSupportedDevice)
+
+
+def can_sample(nvml: Nvml, handle: Any) -> bool:
+    """Whether a device has these counters and lets them be read: drivers can keep them for root."""
+    try:
+        if not _has_gpm(nvml, handle):
+            return False
+        sample = nvml.nvmlGpmSampleAlloc()
+        try:
+            nvml.nvmlGpmSampleGet(handle, sample)
+        finally:
+            nvml.nvmlGpmSampleFree(sample)
+    except nvml.errors:
+        return False
+    return True
 
 
 class GpmReader:
@@ -106,7 +116,7 @@ class GpmReader:
     def _read(self, reading: Reading) -> str | None:
         nvml = self._nvml
         if self._question is None:
-            if not has_gpm(nvml, self._handle):
+            if not _has_gpm(nvml, self._handle):
                 return self._refusals.note_code(_SUPPORT, NOT_SUPPORTED, reading)
             self._question = self._new_question()
         while len(self._samples) < 2:

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from pulsetrain.agents.collectors.nvml.calls import FAST_CALLS, MEMORY, PCIE_RATES, SLOW_CALLS, CallReader
 from pulsetrain.agents.collectors.nvml.field_values import FAST_FIELDS, SLOW_FIELDS, FieldValueReader
-from pulsetrain.agents.collectors.nvml.gpm import GPM_METRICS, GpmReader, has_gpm
+from pulsetrain.agents.collectors.nvml.gpm import GPM_METRICS, GpmReader, can_sample
 from pulsetrain.agents.collectors.nvml.identity import Gpu
 from pulsetrain.agents.collectors.nvml.library import Nvml
 from pulsetrain.agents.collectors.nvml.mig import MigDevice, mig_devices
@@ -100,7 +100,7 @@ def slow_parts(labels_of_pid: LabelsOfPid, labels_of_device: LabelsOfDevice) -> 
             ProcessReader(nvml, gpu.handle, refusals, labels_of_pid),
             DeviceOwnerReader(gpu.uuid, labels_of_device),
         ]
-        if not _tells_pcie_rates(nvml, gpu.handle):
+        if not can_sample(nvml, gpu.handle):
             found.append(CallReader(nvml, gpu.handle, PCIE_RATES, refusals))
         return found
 
@@ -153,8 +153,13 @@ class GpuReader:
         return self._parts_of(self._nvml, self.gpu, mig, Refusals(self._nvml, self._monotonic))
 
     def _list_mig_devices(self) -> None:
+        try:
+            devices = mig_devices(self._nvml, self.gpu)
+        except self._nvml.errors:
+            # Those that are known are asked, and say themselves what is wrong.
+            return
         known, self._mig = self._mig, {}
-        for device in mig_devices(self._nvml, self.gpu):
+        for device in devices:
             key = (device.gpu_instance, device.compute_instance, device.uuid)
             self._mig[key] = known.pop(key) if key in known else (device, self._new_parts(device))
         for _, parts in known.values():
@@ -172,10 +177,3 @@ def _read(parts: Sequence[Part]) -> Reading:
 def _close(parts: Sequence[Part]) -> None:
     for part in parts:
         part.close()
-
-
-def _tells_pcie_rates(nvml: Nvml, handle: Any) -> bool:
-    try:
-        return has_gpm(nvml, handle)
-    except nvml.errors:
-        return False

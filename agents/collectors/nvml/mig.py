@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulsetrain.agents.collectors.nvml.identity import Gpu, text
-from pulsetrain.agents.collectors.nvml.library import LOST, Nvml, code_of
+from pulsetrain.agents.collectors.nvml.library import LOST, REFUSED, Nvml, code_of
 from pulsetrain.agents.collectors.nvml.reading import GpuLostError
 
 _MAX_DEVICES = 64
@@ -34,6 +34,7 @@ def mig_devices(nvml: Nvml, gpu: Gpu) -> list[MigDevice]:
 
     Raises:
         GpuLostError: the GPU is gone.
+        Nvml.errors: it does not say now.
     """
     try:
         current, _ = nvml.nvmlDeviceGetMigMode(gpu.handle)
@@ -41,6 +42,8 @@ def mig_devices(nvml: Nvml, gpu: Gpu) -> list[MigDevice]:
     except nvml.errors as error:
         if code_of(error) in LOST:
             raise GpuLostError(nvml.reason(code_of(error))) from error
+        if code_of(error) not in REFUSED:
+            raise
         return []
     found = []
     for index in range(min(most, _MAX_DEVICES)):

@@ -6,10 +6,11 @@ import pynvml
 import pytest
 
 from tests.unit.agents.collectors.nvml.fake_pynvml import NOT_SUPPORTED, UNKNOWN, Fail, FakeGpu, FakePynvml
-from tests.unit.agents.collectors.nvml.reading_of import first, reader_of
+from tests.unit.agents.collectors.nvml.reading_of import everything_slow, first, reader_of
 
 _SM, _TENSOR = "hw.gpu.sm.activity", "hw.gpu.tensor.activity"
 _RATE = "hw.gpu.io.rate{hw.gpu.link=nvlink,network.io.direction=receive}"
+_PCIE = "hw.gpu.io.rate{hw.gpu.link=pcie,network.io.direction=transmit}"
 
 
 def _hopper() -> FakeGpu:
@@ -86,3 +87,21 @@ def test_after_a_failed_sample_the_next_is_not_compared_with_an_old_one() -> Non
     assert failed.missing[_SM] == "unknown"
     assert first(reader.read()).missing[_SM] == "first_reading"
     assert first(reader.read()).values[_SM] == 0.5
+
+
+def test_counters_that_are_kept_for_root_cost_no_pcie_rate() -> None:
+    gpu = _hopper()
+    module = FakePynvml(gpu)
+    vars(module)["nvmlGpmSampleGet"] = _refuses
+
+    fast = first(reader_of(module).read())
+    slow = first(reader_of(module, everything_slow()).read())
+
+    assert fast.missing[_SM] == "no_permission"
+    assert _PCIE not in fast.values
+    assert slow.values[_PCIE] == 1.5e6
+    assert len(module.open_samples) == 2
+
+
+def _refuses(*arguments: object) -> None:
+    raise pynvml.NVMLError(pynvml.NVML_ERROR_NO_PERMISSION)

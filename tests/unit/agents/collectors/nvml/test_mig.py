@@ -4,8 +4,18 @@ import math
 from types import SimpleNamespace
 
 import pynvml
+import pytest
 
-from tests.unit.agents.collectors.nvml.fake_pynvml import GPU_IS_LOST, MIB, NOT_SUPPORTED, Fail, FakeGpu, FakePynvml
+from pulsetrain.agents.collectors.nvml.reading import GpuLostError
+from tests.unit.agents.collectors.nvml.fake_pynvml import (
+    GPU_IS_LOST,
+    MIB,
+    NOT_SUPPORTED,
+    UNKNOWN,
+    Fail,
+    FakeGpu,
+    FakePynvml,
+)
 from tests.unit.agents.collectors.nvml.reading_of import everything_slow, reader_of
 
 
@@ -63,6 +73,25 @@ def test_a_mig_device_that_is_gone_is_no_entity_any_more_and_gives_its_samples_b
 
     assert entities == ["gpu:GPU-a", "gpu:GPU-a:gi2:ci0"]
     assert (samples, len(module.open_samples)) == (6, 4)
+
+
+@pytest.mark.parametrize("code", [GPU_IS_LOST, UNKNOWN])
+def test_a_list_that_fails_forgets_no_mig_device_and_keeps_its_samples(code: int) -> None:
+    gpu, now = _cut_gpu(), [0.0]
+    module = FakePynvml(gpu)
+    reader = reader_of(module, now=now)
+    before = [read.entity for read in reader.read()]
+    gpu.answers["nvmlDeviceGetMigMode"] = Fail(code)
+    now.append(31.0)
+    if code == GPU_IS_LOST:
+        with pytest.raises(GpuLostError):
+            reader.read()
+    else:
+        assert [read.entity for read in reader.read()] == before
+    gpu.answers["nvmlDeviceGetMigMode"] = [1, 1]
+
+    assert [read.entity for read in reader.read()] == before
+    assert len(module.open_samples) == 6
 
 
 def test_the_same_instance_made_anew_keeps_its_entity() -> None:
