@@ -81,9 +81,10 @@ class HwmonCollector:
 
 
 def find_sensors(folder: Path) -> list[Sensor]:
-    """The sensors of all chips, in the order of the chips' devices."""
+    """The sensors of CPUs, then those of all other chips, in the order of the chips' devices."""
     chips = sorted((_device(path), path) for path in folder.glob("hwmon*"))
-    return [sensor for device, chip in chips for sensor in _sensors(device, chip)][:_MAX_SENSORS]
+    sensors = [sensor for device, chip in chips for sensor in _sensors(device, chip)]
+    return sorted(sensors, key=lambda sensor: not sensor.is_of_cpu)[:_MAX_SENSORS]
 
 
 def _sensors(device: str, chip: Path) -> Iterator[Sensor]:

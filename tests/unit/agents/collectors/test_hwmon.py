@@ -101,6 +101,15 @@ def test_the_hottest_cpu_is_missing_only_where_no_cpu_tells(tmp_path: Path) -> N
     assert math.isnan(values(collector, 2 * SECOND)["hw.temperature{hw.type=cpu}"])
 
 
+def test_many_other_sensors_do_not_displace_those_of_the_cpus(tmp_path: Path) -> None:
+    for number in range(40):
+        chip(tmp_path, number, f"0000:{number:02x}:00.0", "nvme", temp1_input="40000", temp2_input="41000")
+    chip(tmp_path, 99, "coretemp.0", "coretemp", temp1_input="61000", temp1_label="Package id 0")
+    found = values(HwmonCollector(Roots(tmp_path, tmp_path)))
+    assert found["hw.temperature{hw.type=cpu}"] == 61.0
+    assert len(found) == 64 + 1
+
+
 def test_a_chip_without_a_device_goes_by_its_number(tmp_path: Path) -> None:
     (chip(tmp_path, 7, "gone", "acpitz", temp1_input="30000") / "device").unlink()
     collector = HwmonCollector(Roots(tmp_path, tmp_path))
