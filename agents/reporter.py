@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.agents.episodes import Episodes
 from pulsetrain.agents.governor import MAX_LEVEL, Usage
 from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.run_stats import RunStats
@@ -53,8 +54,7 @@ class Reporter:
         self._reported_losses = 0
         self._is_losing = False
         self._degraded_level = 0
-        self._failing_collectors: set[str] = set()
-        self._failed_before: set[str] = set()
+        self._episodes = Episodes()
         self._unsupported: dict[str, str] = {}
 
     def started(self, metrics: int, unsupported: Mapping[str, str]) -> None:
@@ -65,8 +65,7 @@ class Reporter:
     def begin_anew(self, heartbeat_seconds: float) -> None:
         """A session begins with other settings, at full pace: a collector that fails with them too is told again."""
         self._heartbeat_ns = int(heartbeat_seconds * _NS_PER_SECOND)
-        self._failed_before |= self._failing_collectors
-        self._failing_collectors.clear()
+        self._episodes.begin_anew()
         self._unsupported.clear()
         self._stats.degraded_level = 0
         if self._degraded_level:
@@ -89,13 +88,11 @@ class Reporter:
         """How a collector fared lately (None: well); only a change is told."""
         details: Details = {"collector": collector}
         was_absent = self._unsupported.pop(collector, None) is not None
-        if failure is not None and collector not in self._failing_collectors:
-            self._failing_collectors.add(collector)
-            text = f"The collector {collector} fails: {failure}."
-            self._say(StatusEvent.COLLECTOR_FAILED, text, Severity.WARNING, details)
-        elif failure is None and (was_absent or collector in self._failing_collectors | self._failed_before):
-            self._failing_collectors.discard(collector)
-            self._failed_before.discard(collector)
+        if failure is not None:
+            if self._episodes.failed(collector, self._time_ns()):
+                text = f"The collector {collector} fails: {failure}."
+                self._say(StatusEvent.COLLECTOR_FAILED, text, Severity.WARNING, details)
+        elif self._episodes.worked(collector, self._time_ns()) or was_absent:
             text = f"The collector {collector} {'has something to read now' if was_absent else 'works again'}."
             self._say(StatusEvent.COLLECTOR_RECOVERED, text, Severity.INFO, details)
 
@@ -103,7 +100,7 @@ class Reporter:
         """This machine has not, or not now, what a background collector reads: heartbeats say so while it lasts."""
         if self._unsupported.get(collector) != reason:
             _LOG.info("The collector %s has nothing to read: %s. It is tried again later.", collector, reason)
-        self._failing_collectors.discard(collector)
+        self._episodes.forget(collector)
         self._unsupported[collector] = reason
 
     def notice(self, notice: Notice) -> None:

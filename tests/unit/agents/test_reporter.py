@@ -79,6 +79,25 @@ def test_a_failure_is_told_once_an_episode_and_its_end_once() -> None:
     assert recorder.messages[0].severity is Severity.WARNING
 
 
+def test_a_collector_that_fails_every_other_second_floods_nobody_and_its_end_is_told_at_last() -> None:
+    now_ns, recorder, stats = [NOW], Recorder(), RunStats()
+    opened: Any = lambda _: recorder  # noqa: E731
+    says = Reporter("n1", "status", Publisher(opened, stats, 10_000), stats, 10.0, lambda: now_ns[0])
+    for second in range(3600):
+        now_ns[0] += SECOND
+        says.collector_read("disk", None if second % 2 else "sometimes")
+    assert [message.event for message in recorder.messages] == [
+        StatusEvent.COLLECTOR_FAILED,
+        StatusEvent.COLLECTOR_RECOVERED,
+        StatusEvent.COLLECTOR_FAILED,
+    ]
+    for _ in range(61):
+        now_ns[0] += SECOND
+        says.collector_read("disk", None)
+    assert [message.event for message in recorder.messages[3:]] == [StatusEvent.COLLECTOR_RECOVERED]
+    assert (recorder.messages[3].at - recorder.messages[2].at).total_seconds() == pytest.approx(3600, abs=100)
+
+
 def losses(recorder: Recorder) -> list[Status]:
     return [message for message in recorder.messages if message.event is StatusEvent.SAMPLES_DROPPED]
 
