@@ -1,6 +1,7 @@
 """What cAdvisor, alone or inside the kubelet, calls the metrics of a container (its docs/storage/prometheus.md).
 
-Sectors, inodes, the counters of perf and what describes the machine have no name here.
+Sectors, inodes, the counters of perf and what describes the machine have no name here, nor has the limit of threads,
+which is 0 where there is none.
 """
 
 from pulsetrain.schemas.catalogue.exporters.mapping import CanonicalName, Names
@@ -67,7 +68,6 @@ CADVISOR_NAMES: Names = {
     "container_network_receive_errors_total": _network("container.network.errors", "receive"),
     "container_network_transmit_errors_total": _network("container.network.errors", "transmit"),
     "container_threads": _one("container.task.count"),
-    "container_threads_max": _one("container.task.limit"),
     "container_pressure_cpu_waiting_seconds_total": _stalled("cpu", "some"),
     "container_pressure_cpu_stalled_seconds_total": _stalled("cpu", "full"),
     "container_pressure_memory_waiting_seconds_total": _stalled("memory", "some"),

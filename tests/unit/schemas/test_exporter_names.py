@@ -97,5 +97,9 @@ def test_a_fault_is_told_by_two_labels() -> None:
     assert metric(failure_type="pgfault", scope="hierarchy") is None
 
 
+def test_a_limit_whose_zero_says_that_there_is_none_is_no_metric() -> None:
+    assert canonical_name("container_threads_max") is None
+
+
 def test_the_code_of_an_xid_is_no_metric() -> None:
     assert canonical_name("DCGM_FI_DEV_XID_ERRORS") is None
