@@ -15,7 +15,7 @@ from pulsetrain.agents.collectors.base import Observation
 from pulsetrain.agents.sampler import Samples
 from pulsetrain.agents.session import Batch
 from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES
+from pulsetrain.schemas.sample_block import MAX_BLOCK_BYTES, MAX_SPAN_NS
 
 HOLD_NS = 1_500_000_000
 
@@ -50,6 +50,7 @@ class _Stream:
             and self.metrics == observation.metrics
             and self.labels == observation.labels
             and (len(self.rows) + 1) * len(self.metrics) <= _MAX_CELLS
+            and (not self.ticks_ns or observation.time_ns - self.ticks_ns[0] <= MAX_SPAN_NS)
         )
 
 

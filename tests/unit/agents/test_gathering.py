@@ -106,6 +106,12 @@ def test_a_batch_fits_a_message_however_much_is_brought() -> None:
     assert [len(batch.samples.ticks_ns) for batch in gathered(*wide)] == [2, 2, 2, 1]
 
 
+def test_no_batch_spans_more_than_a_message_may_when_the_clock_is_set_forward() -> None:
+    day = 86_400 * SECOND
+    batches = gathered(*(seen("gpu:1", time_ns, 1.0) for time_ns in (START, START + SECOND, START + day)))
+    assert [len(batch.samples.ticks_ns) for batch in batches] == [2, 1]
+
+
 @pytest.mark.parametrize("value", [1.0, math.nan])
 def test_more_metrics_of_an_entity_than_a_message_holds_come_in_several(value: float) -> None:
     names = tuple(f"node_cpu_seconds_total{{cpu={number}}}".ljust(200, "x") for number in range(20_000))
