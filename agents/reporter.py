@@ -154,6 +154,7 @@ class Reporter:
             "failed": stats.failed,
             "dropped": stats.dropped,
             "lost_samples": stats.lost_samples,
+            "spool_failures": stats.spool_failures,
             "degraded_level": stats.degraded_level,
             **{f"unsupported.{name}": reason for name, reason in self._unsupported.items()},
         }

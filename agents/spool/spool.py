@@ -73,11 +73,6 @@ class Spool:
         return sum(segment.unread_messages for segment in self._segments)
 
     @property
-    def unread_samples(self) -> int:
-        """Samples in the messages that were not taken yet."""
-        return sum(segment.unread_samples for segment in self._segments)
-
-    @property
     def bytes_on_disk(self) -> int:
         """What the segments have."""
         return sum(segment.end for segment in self._segments)

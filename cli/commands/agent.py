@@ -69,7 +69,9 @@ def _show(settings: AgentSettings, values: bool) -> None:
     from pulsetrain.agents.look import look
     from pulsetrain.agents.sources import configured_sources
     from pulsetrain.cli.agent_tables import source_lines, value_lines
+    from pulsetrain.cli.open_files import allow_open_files
 
+    allow_open_files()  # as many containers as the agent reads
     with closing(configured_sources(settings)) as sources:
         if values:
             found, failures = look(sources)

@@ -57,6 +57,13 @@ def test_a_heartbeat_comes_every_ten_seconds_with_the_counters() -> None:
     assert [message.details["ticks"] for message in recorder.messages] == [1, 101, 201, 301]
 
 
+def test_a_spool_that_cannot_be_written_is_in_the_heartbeats() -> None:
+    says, recorder, stats = reporter()
+    stats.spool_failures = 3
+    says.beat(NOW)
+    assert recorder.messages[0].details["spool_failures"] == 3
+
+
 def test_heartbeats_go_on_after_the_clock_was_set_back() -> None:
     says, recorder, _ = reporter()
     says.beat(NOW)
