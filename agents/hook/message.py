@@ -1,10 +1,10 @@
 """What the hook sends: one JSON object a datagram, some steps of one rank. JSON has no NaN: what is missing is null.
 
-    {"v": 1, "job": "llm", "rank": 3, "session": "5f3a...", "sequence": 17, "time_ns": 1700000000123999999,
+    {"v": 1, "job": "llm", "rank": 3, "session": "5f3a...", "time_ns": 1700000000123999999,
      "errors": 0, "dropped": 0, "retries": null, "closing": false,
      "steps": [[1700000000123456789, 42, 250000000, 3000000]], "values": [[41, null, 2.5, 1.25, 65536.0, 0]]}
 
-`session` is new for each opened probe, `sequence` counts its datagrams, `time_ns` is when it was sent (Unix ns).
+`session` is new each time a probe is opened, `time_ns` is when the datagram was sent (Unix ns).
 `errors` and `dropped` (steps) are totals of the probe, `retries` is the total of the process. A step is: its end
 (Unix ns), number, duration and wait for data (ns). The values of a step may come later than the step, as they come from
 a device: the step's number, all-reduce time (ns), loss, gradient norm, loss scale, and what was not finite
@@ -59,7 +59,6 @@ class Sender:
 
 def encode(
     sender: Sender,
-    sequence: int,
     time_ns: int,
     totals: Totals,
     steps: Sequence[StepRow],
@@ -77,7 +76,6 @@ def encode(
             "job": sender.identity.job,
             "rank": sender.identity.rank,
             "session": sender.session,
-            "sequence": sequence,
             "time_ns": time_ns,
             "errors": totals.errors,
             "dropped": totals.dropped,

@@ -74,7 +74,6 @@ class TrainingProbe:
         self._has_complained = False
         self._errors = 0
         self._dropped = 0
-        self._sequence = 0
         self._steps: list[StepRow] = []
         self._values = PendingValues(self._give_back, self._failed)
         self._number = 0
@@ -184,7 +183,7 @@ class TrainingProbe:
         identity = identify(*self._named, os.environ, torch_rank, host_and_parent)
         self._sender, self._has_ended = Sender(identity, os.urandom(8).hex()), False
         self._sent_at_ns = self._monotonic_ns()
-        self._sequence, self._number, self._step_end_ns = 0, 0, None
+        self._number, self._step_end_ns = 0, None
         self._forget_parts()
         self._data_wait.timer = self._wait_timer
         self._all_reduce.timer = self._reduce_timer
@@ -242,9 +241,8 @@ class TrainingProbe:
             if self._outlet.is_open(now_ns):
                 retries = self._retries()
                 totals = Totals(self._errors, self._dropped, retries)
-                message = encode(sender, self._sequence, self._time_ns(), totals, steps, values, closing)
+                message = encode(sender, self._time_ns(), totals, steps, values, closing)
                 sent = self._outlet.send(message)
-                self._sequence += 1
         finally:
             if steps and not sent:
                 self._dropped += len(steps)

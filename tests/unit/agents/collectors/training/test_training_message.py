@@ -12,7 +12,7 @@ from pulsetrain.agents.hook.identity import Identity
 from pulsetrain.agents.hook.message import MAX_STEPS, Sender, Totals, encode
 
 GOLDEN = (
-    b'{"v":1,"job":"llm","rank":3,"session":"5f3a","sequence":17,"time_ns":1700000000123999999,"errors":1,"dropped":2,'
+    b'{"v":1,"job":"llm","rank":3,"session":"5f3a","time_ns":1700000000123999999,"errors":1,"dropped":2,'
     b'"retries":null,"closing":false,"steps":[[1700000000123456789,42,250000000,null]],'
     b'"values":[[41,null,2.5,null,65536.0,2]]}'
 )
@@ -33,7 +33,7 @@ def test_a_message_of_version_1_is_read_as_it_is_documented() -> None:
 def test_a_hook_still_writes_version_1() -> None:
     sender = Sender(Identity("llm", 3), "5f3a")
     steps, values = [(1700000000123456789, 42, 250_000_000, None)], [(41, None, 2.5, None, 65536.0, 2)]
-    assert encode(sender, 17, 1700000000123999999, Totals(1, 2, None), steps, values, closing=False) == GOLDEN
+    assert encode(sender, 1700000000123999999, Totals(1, 2, None), steps, values, closing=False) == GOLDEN
 
 
 def test_fields_of_a_later_hook_are_passed_over() -> None:
