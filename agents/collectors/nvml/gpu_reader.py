@@ -8,9 +8,8 @@ from typing import Protocol
 from pulsetrain.agents.collectors.nvml.calls import FAST_CALLS, MEMORY, PCIE_RATES, SLOW_CALLS, CallReader
 from pulsetrain.agents.collectors.nvml.field_values import FAST_FIELDS, SLOW_FIELDS, FieldValueReader
 from pulsetrain.agents.collectors.nvml.gpm import GPM_METRICS, GpmReader, can_sample
-from pulsetrain.agents.collectors.nvml.identity import Gpu
+from pulsetrain.agents.collectors.nvml.identity import Gpu, MigDevice, mig_devices
 from pulsetrain.agents.collectors.nvml.library import Nvml
-from pulsetrain.agents.collectors.nvml.mig import MigDevice, mig_devices
 from pulsetrain.agents.collectors.nvml.nvlink import NVLINK_METRICS, NvLinkReader
 from pulsetrain.agents.collectors.nvml.processes import (
     PROCESS_METRICS,

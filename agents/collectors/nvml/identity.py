@@ -1,17 +1,23 @@
-"""Who a GPU is: its UUID. The index is where it happens to stand, and changes from one boot to the next."""
+"""Who a GPU is, and who its MIG devices are.
+
+A GPU is its UUID: the index is where it happens to stand, and changes from one boot to the next. A MIG device is its
+GPU with GPU instance and compute instance: its own UUID changes when it is made anew.
+"""
 
 import ctypes
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from pulsetrain.agents.collectors.nvml.library import Nvml
+from pulsetrain.agents.collectors.nvml.library import LOST, REFUSED, Nvml, code_of
+from pulsetrain.agents.collectors.nvml.reading import GpuLostError
 
 PciAddress = tuple[int, int, int]
 """Domain, bus and device; a GPU's function is always 0."""
 
 _PCI_ADDRESS = re.compile(r"(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})(?:\.\d)?")
 _MAX_LABEL_CHARACTERS = 128
+_MAX_MIG_DEVICES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,25 @@ class Gpu:
         return f"GPU {self.index} ({self.name or 'unknown model'}, {self.uuid}, bus {self.bus_id or 'unknown'})"
 
 
+@dataclass(frozen=True, slots=True)
+class MigDevice:
+    """One compute instance of one GPU instance. `uuid` is its own, as CUDA takes it; made anew, it has another."""
+
+    gpu_instance: int
+    compute_instance: int
+    uuid: str
+    name: str
+    handle: Any
+
+    def entity(self, gpu: Gpu) -> str:
+        """The name of the entity, without the node."""
+        return f"{gpu.entity}:gi{self.gpu_instance}:ci{self.compute_instance}"
+
+    def labels(self, gpu: Gpu) -> dict[str, str]:
+        """What is known of it."""
+        return {**gpu.labels, "hw.model": self.name or gpu.name, "hw.gpu.mig_uuid": self.uuid}
+
+
 def identify(nvml: Nvml, index: int) -> Gpu:
     """Ask for the GPU at an index.
 
@@ -61,6 +86,41 @@ def identify(nvml: Nvml, index: int) -> Gpu:
         bus_id=_bus_id(nvml, handle),
         handle=handle,
     )
+
+
+def mig_devices(nvml: Nvml, gpu: Gpu) -> list[MigDevice]:
+    """The parts of a GPU, in the order of the driver; none where it is whole or can't be cut.
+
+    Raises:
+        GpuLostError: the GPU is gone.
+        Nvml.errors: it does not say now.
+    """
+    try:
+        current, _ = nvml.nvmlDeviceGetMigMode(gpu.handle)
+        most = nvml.nvmlDeviceGetMaxMigDeviceCount(gpu.handle) if current else 0
+    except nvml.errors as error:
+        if code_of(error) in LOST:
+            raise GpuLostError(nvml.reason(code_of(error))) from error
+        if code_of(error) not in REFUSED:
+            raise
+        return []
+    found = []
+    for index in range(min(most, _MAX_MIG_DEVICES)):
+        try:
+            handle = nvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu.handle, index)
+            found.append(
+                MigDevice(
+                    gpu_instance=nvml.nvmlDeviceGetGpuInstanceId(handle),
+                    compute_instance=nvml.nvmlDeviceGetComputeInstanceId(handle),
+                    uuid=text(nvml.nvmlDeviceGetUUID(handle)),
+                    name=text(nvml.nvmlDeviceGetName(handle)),
+                    handle=handle,
+                )
+            )
+        except nvml.errors:
+            # Places without a device are within the count, and one may vanish while it is asked.
+            continue
+    return found
 
 
 def text(value: bytes | str) -> str:

@@ -13,7 +13,7 @@ _SILENT_SECONDS = 30.0
 
 
 class Inventory:
-    """GPUs by UUID since the agent started. Nothing is ever forgotten: what is missing is what matters.
+    """GPUs by UUID since the collector was made. Nothing is ever forgotten: what is missing is what matters.
 
     Args:
         monotonic: seconds that only grow.
