@@ -1,7 +1,7 @@
 """Lines to rows to whole intervals."""
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -61,14 +61,15 @@ class IntervalAssembler:
 
     perf says nowhere that an interval is complete. It is once a row of the next one comes, or once there are as many
     rows as before: perf prints the same rows each time. Of the two intervals before the longer one counts, since a row
-    of the other may have been garbled.
+    of the other may have been garbled. An event with fewer rows than in either of them is left out: what is left of it,
+    for instance one of two kinds of cores, would look like a fall.
     """
 
     def __init__(self) -> None:
         self.errors = 0
         self.last_error = ""
         self._rows: list[Row] = []
-        self._row_counts: deque[int] = deque(maxlen=2)
+        self._recent: deque[Counter[str]] = deque(maxlen=2)
         self._handed_over_seconds = 0.0
 
     def intervals(self, lines: Iterable[bytes]) -> list[Interval]:
@@ -85,11 +86,11 @@ class IntervalAssembler:
             if self._rows and row.seconds != self._rows[0].seconds:
                 found.append(self._hand_over())
             if row.seconds <= self._handed_over_seconds:
-                self._row_counts.clear()
+                self._recent.clear()
                 self._reject(f"{row.event}: a row of an interval that is over")
                 continue
             self._rows.append(row)
-            if len(self._rows) >= max(self._row_counts, default=_MAX_ROWS):
+            if len(self._rows) >= max((counts.total() for counts in self._recent), default=_MAX_ROWS):
                 found.append(self._hand_over())
         return found
 
@@ -97,8 +98,10 @@ class IntervalAssembler:
         rows, self._rows = tuple(self._rows), []
         end = rows[0].seconds
         seconds, self._handed_over_seconds = end - self._handed_over_seconds, end
-        self._row_counts.append(len(rows))
-        return Interval(end, seconds, rows)
+        counts = Counter(row.event for row in rows)
+        whole = {event for event, count in counts.items() if all(count >= before[event] for before in self._recent)}
+        self._recent.append(counts)
+        return Interval(end, seconds, tuple(row for row in rows if row.event in whole))
 
     def _reject(self, error: str) -> None:
         self.errors += 1

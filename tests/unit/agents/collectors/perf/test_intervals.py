@@ -39,6 +39,24 @@ def test_a_garbled_row_costs_its_own_interval_one_event_and_the_next_ones_nothin
     assert rows.errors == 1
 
 
+def test_of_an_event_with_two_rows_one_alone_is_left_out() -> None:
+    rows = assembler()
+    core, atom = "cpu_core/cycles/", "cpu_atom/cycles/"
+    rows.intervals([row(0.5, core), row(0.5, atom), row(0.5, "b"), row(1.0, core), row(1.0, atom), row(1.0, "b")])
+    garbled = rows.intervals([row(1.5, core), b"1,5;1;;cpu_atom/cycles/;100;100,00;;", row(1.5, "b"), row(2.0, core)])
+    assert [each.event for each in garbled[0].rows] == ["b"]
+    (whole,) = rows.intervals([row(2.0, atom), row(2.0, "b")])
+    assert [each.event for each in whole.rows] == ["cycles", "cycles", "b"]
+
+
+def test_rows_that_perf_prints_no_more_are_missed_twice_and_then_no_longer() -> None:
+    rows = assembler()
+    core, atom = "cpu_core/cycles/", "cpu_atom/cycles/"
+    rows.intervals([row(0.5, core), row(0.5, atom), row(1.0, core), row(1.0, atom)])
+    found = rows.intervals([row(1.5 + number / 2, core) for number in range(5)])
+    assert [len(interval.rows) for interval in found] == [0, 0, 1, 1, 1]
+
+
 def test_rows_that_perf_begins_to_print_later_are_found() -> None:
     rows = assembler()
     rows.intervals([row(0.5, "a"), row(1.0, "a"), row(1.0, "b")])
