@@ -91,9 +91,11 @@ class Reporter:
         if failure is not None:
             if self._episodes.failed(collector, self._time_ns()):
                 text = f"The collector {collector} fails: {failure}."
+                _LOG.warning("%s", text)
                 self._say(StatusEvent.COLLECTOR_FAILED, text, Severity.WARNING, details)
         elif self._episodes.worked(collector, self._time_ns()) or was_absent:
             text = f"The collector {collector} {'has something to read now' if was_absent else 'works again'}."
+            _LOG.warning("%s", text)
             self._say(StatusEvent.COLLECTOR_RECOVERED, text, Severity.INFO, details)
 
     def collector_unsupported(self, collector: str, reason: str) -> None:

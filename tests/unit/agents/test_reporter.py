@@ -71,7 +71,7 @@ def test_heartbeats_go_on_after_the_clock_was_set_back() -> None:
     assert len(recorder.messages) == 2
 
 
-def test_a_failure_is_told_once_an_episode_and_its_end_once() -> None:
+def test_a_failure_is_told_once_an_episode_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:
     says, recorder, _ = reporter()
     for failure in (None, "gone", "gone", "gone too", None, None, "gone"):
         says.collector_read("disk", failure)
@@ -84,6 +84,8 @@ def test_a_failure_is_told_once_an_episode_and_its_end_once() -> None:
     assert "disk" in recorder.messages[0].message
     assert "gone" in recorder.messages[0].message
     assert recorder.messages[0].severity is Severity.WARNING
+    # On the node too, where it can be read while Kafka is away.
+    assert caplog.messages == [message.message for message in recorder.messages]
 
 
 def test_a_collector_that_fails_every_other_second_floods_nobody_and_its_end_is_told_at_last() -> None:
