@@ -9,8 +9,8 @@ from pulsetrain.agents.hook.probe import TrainingProbe
 def lightning_callback(probe: TrainingProbe | None = None) -> Any:
     """A `Callback` that tells a probe of each optimizer step: `Trainer(callbacks=[lightning_callback()])`.
 
-    The loss is that of the step's last batch. What passes between two batches outside of validation is taken for a
-    wait for data.
+    The loss is that of the step's last batch as Lightning hands it over, divided by `accumulate_grad_batches`. What
+    passes between two batches outside of validation is taken for a wait for data.
 
     Args:
         probe: one with a job's name, say; by default all names come from the environment.

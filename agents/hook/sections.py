@@ -95,6 +95,9 @@ class DeviceTimer:
 
     def begin(self) -> None:
         reader = self._reader()
+        if self._running is not None:
+            unfinished, self._running = self._running, None
+            unfinished[0].give_back(unfinished[1])
         if reader is None:
             self._host.begin()
         elif (timing := reader.start()) is not None:

@@ -87,6 +87,22 @@ def test_an_all_reduce_on_the_device_is_timed_by_events(device: FakeDevice) -> N
     assert loop.sent.values == [[2, 3_000_000, None, None, None, 0]]
 
 
+def test_all_reduces_that_begin_and_never_end_use_nothing_up(device: FakeDevice) -> None:
+    loop = Loop()
+    loop.step()
+    for _ in range(5000):
+        loop.probe.all_reduce().begin()
+        device.catch_up()
+    with loop.probe.all_reduce():
+        device.catch_up()
+        device.now_ms += 1.5
+    device.catch_up()
+    loop.step()
+    loop.probe.close()
+    assert loop.probe.errors == 0
+    assert loop.sent.values == [[2, 1_500_000, None, None, None, 0]]
+
+
 def test_a_scaler_is_read_without_its_getter_and_has_no_scale_before_its_first_step(device: FakeDevice) -> None:
     loop = Loop()
     loop.step(scale=FakeScaler(None))
