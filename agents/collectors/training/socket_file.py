@@ -83,7 +83,9 @@ def _remove_stale(path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as trial:
         code = trial.connect_ex(str(path))
     if code == 0:
-        raise CollectError(f"another agent listens at {path} and hears the hooks; a second one needs its own agent.hook.socket_path")
+        raise CollectError(
+            f"another agent listens at {path} and hears the hooks; a second one needs its own agent.hook.socket_path"
+        )
     if code != errno.ECONNREFUSED:
         raise CollectError(f"can't use {path}: {os.strerror(code)}")
     try:
