@@ -54,9 +54,11 @@ def mounted_hierarchy(roots: Roots) -> Hierarchy | None:
 def find_containers(top: Path, most: int) -> dict[str, str]:
     """Entities of containers and batch jobs by path, in the order of depth, until there are `most` or more.
 
-    What is inside a container belongs to it and is not looked for.
+    What is inside a container belongs to it and is not looked for. Of several groups with the name of one container,
+    such as those that a user made in a tree of their own, the first counts.
     """
     found: dict[str, str] = {}
+    known: set[str] = set()
     pending = deque([("", 0)])
     visited = 0
     while pending and visited < _MAX_VISITED and len(found) < most:
@@ -66,7 +68,9 @@ def find_containers(top: Path, most: int) -> dict[str, str]:
             below = f"{path}/{name}"
             entity = container_entity(below)
             if entity is not None:
-                found[below] = entity
+                if entity not in known:
+                    known.add(entity)
+                    found[below] = entity
             elif depth < _MAX_DEPTH:
                 pending.append((below, depth + 1))
     return found

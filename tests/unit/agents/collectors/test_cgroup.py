@@ -228,10 +228,17 @@ def test_containers_are_found_wherever_they_are_but_not_inside_one_another(tmp_p
     }
 
 
+def test_of_two_groups_with_the_name_of_one_container_the_first_counts(tmp_path: Path) -> None:
+    below = f"/user.slice/user-1000.slice/user@1000.service/docker-{ID}.scope"
+    roots = node(tmp_path, {f"/system.slice/docker-{ID}.scope": FILES, below: {"memory.current": "1\n"}})
+    (observation,) = supported(roots).collect(0).observations
+    assert values(observation)["container.memory.usage"] == 4 * GIB
+
+
 def test_no_more_containers_are_read_than_their_files_may_be_open(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    roots = node(tmp_path, {f"/docker/{number:064x}": {"pids.current": "1\n"} for number in range(9)})
+    roots = node(tmp_path, {f"/docker/{number:x}{0:063x}": {"pids.current": "1\n"} for number in range(9)})
     collector = ControlGroupCollector(roots, machine=MACHINE, open_files=768 + 30)
     assert collector.is_supported().supported
     assert len(collector.collect(0).observations) == 3
