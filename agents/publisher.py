@@ -1,6 +1,7 @@
 """The way to Kafka: a bounded queue and a spool in front of librdkafka, and an account of every message."""
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +22,8 @@ _SPOOL_AFTER_SECONDS = 2.0
 _SPOOL_RETRY_SECONDS = 10.0
 _REPLAY_BYTES = 64 * 1024
 """How much one poll takes from the spool: a long backlog neither holds up a tick nor costs more than the agent may."""
+_STEADY_SECONDS, _REOPEN_SECONDS = 60.0, 10.0
+"""A producer that gives up so soon after the one before it is replaced so much later: Kafka may refuse each of them."""
 _MANY = 10_000
 _NS_PER_MS = 1_000_000
 
@@ -97,6 +100,7 @@ class Publisher:
         self._broker_trouble = ""
         self._told_failures: set[tuple[str, int]] = set()
         self._spool_retry_at: float | None = None
+        self._gave_up_at = self._reopen_at = -math.inf
         if spool is not None:
             stats.recovered += spool.unread_messages
 
@@ -110,7 +114,7 @@ class Publisher:
 
     def poll(self) -> None:
         """Hand over what librdkafka has room for, and take in what became of earlier messages. Call it often."""
-        if self._producer is None and self._has_waiting():
+        if self._producer is None and self._clock() >= self._reopen_at and self._has_waiting():
             self._producer = self._open_producer(self._report)
         if self._producer is not None:
             self._hand_over(self._producer)
@@ -156,7 +160,7 @@ class Publisher:
                 return
             except KafkaException as error:
                 if error.args[0].fatal():
-                    _LOG.error("The Kafka producer gave up (%s); a new one takes its place.", error.args[0].str())
+                    self._gave_up(error.args[0])
                     self._front.extendleft(reversed(self._abandon(producer)))
                     return
                 self._failed(held, error.args[0])
@@ -166,6 +170,13 @@ class Publisher:
                 self._waiting_bytes -= size
             elif (replayed_bytes := replayed_bytes + size) > _REPLAY_BYTES:
                 return
+
+    def _gave_up(self, error: KafkaError) -> None:
+        """Note that a producer takes nothing more."""
+        now = self._clock()
+        pause = _REOPEN_SECONDS if now - self._gave_up_at < _STEADY_SECONDS else 0.0
+        self._gave_up_at, self._reopen_at = now, now + pause
+        _LOG.error("The Kafka producer gave up (%s); a new one takes its place in %g s.", error.str(), pause)
 
     def _next_source(self) -> deque[_Held] | None:
         """The queue that begins with the next message; what is in the spool goes through the front."""

@@ -89,6 +89,25 @@ def test_a_producer_that_gives_up_for_good_is_replaced_and_what_it_held_is_sent_
     assert (stats.sent, stats.failed, stats.pending) == (3, 0, 0)
 
 
+def test_where_kafka_refuses_every_producer_few_are_tried_and_nothing_is_lost(caplog: Any) -> None:
+    seconds, opened = [0.0], list[FakeProducer]()
+
+    def open_producer(_: object) -> Any:
+        opened.append(FakeProducer(room=5))
+        opened[-1].refusal = KafkaError(KafkaError._FATAL, "may not write idempotently", fatal=True)
+        return opened[-1]
+
+    stats = RunStats()
+    sender = Publisher(open_producer, stats, 1000, lambda: seconds[0])
+    sender.send("t", KEY, b"x")
+    for _ in range(600):
+        seconds[0] += 0.1
+        sender.poll()
+    assert len(opened) <= 8
+    assert len(caplog.messages) == len(opened)
+    assert (stats.pending, stats.failed, stats.dropped) == (1, 0, 0)
+
+
 def test_closing_delivers_what_is_held() -> None:
     producer = FakeProducer(room=2)
     sender, stats = publisher(producer)

@@ -48,6 +48,7 @@ class Node:
 
     def deliver_all(self) -> None:
         while self.stats.pending:
+            self.seconds += 1.0
             self.deliver()
 
     def crash(self) -> None:
