@@ -1,5 +1,6 @@
 """The GPU collectors: what moves fast, with the events, and what moves slowly. They share one driver."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 
@@ -17,6 +18,8 @@ from pulsetrain.agents.collectors.nvml.xid_events import XidEvents
 from pulsetrain.agents.collectors.nvml.xids import XID_METRICS, Xids
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import metric_name
+
+logger = logging.getLogger(__name__)
 
 _WAIT_SHARE = 0.5
 """Of the interval, how long a round waits for GPUs; the rest is for whoever else needs the processor."""
@@ -68,10 +71,13 @@ class NvmlCollector:
     def is_supported(self) -> Support:
         """Whether there is a driver, and which package calls it; also what can't be read of the kernel's log."""
         support = self._find_support()
-        log = self._kernel_log.is_supported()
-        if not support.supported or log.supported:
+        if not support.supported:
             return support
-        return Support(True, f"{support.reason}; Xids from NVML only ({log.reason})")
+        log = self._kernel_log.is_supported()
+        if not log.supported:
+            support = Support(True, f"{support.reason}; Xids from NVML only ({log.reason})")
+        logger.info("GPUs are read: %s", support.reason)
+        return support
 
     def collect(self, time_ns: int) -> Collected:
         """One observation for each GPU and MIG device, and what has happened since the last call.

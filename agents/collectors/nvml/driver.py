@@ -47,7 +47,6 @@ class Session:
 
     number: int
     nvml: Nvml
-    driver_version: str
     gpus: tuple[Gpu, ...] = ()
     unreadable: Mapping[int, int] = field(default_factory=dict)
     held: list[Held] = field(default_factory=list)
@@ -71,6 +70,7 @@ class Driver:
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._sessions = 0
+        self._driver_version: str | None = None
         self._problem = "the NVIDIA library has not answered yet"
         self._restart_because: str | None = None
         self._next_check = float("-inf")
@@ -180,7 +180,11 @@ class Driver:
         self._sessions += 1
         self._gate.open(self._sessions)
         self._event_gate.open(self._sessions)
-        return Session(self._sessions, nvml, _driver_version(nvml))
+        version = _driver_version(nvml)
+        if version != self._driver_version:
+            logger.info("NVML is initialised; the version of the NVIDIA driver is %s", version or "not told")
+        self._driver_version = version
+        return Session(self._sessions, nvml)
 
     def _scan(self, session: Session) -> None:
         try:

@@ -6,6 +6,7 @@ The driver writes `NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU ha
 """
 
 import errno
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from pulsetrain.agents.collectors.base import Support
 from pulsetrain.agents.collectors.nvml.identity import PciAddress, pci_address
+
+logger = logging.getLogger(__name__)
 
 KERNEL_LOG = Path("/dev/kmsg")
 
@@ -73,7 +76,7 @@ class KernelLog:
         self._open_log = open_log
         self._descriptor: int | None = None
         self._in_past = True
-        self.overruns = 0
+        self._has_overrun = False
 
     def is_supported(self) -> Support:
         """Open the log."""
@@ -117,7 +120,9 @@ class KernelLog:
         except OSError as error:
             if error.errno == errno.EPIPE:
                 # Records were overwritten before they were read; the next read goes on with the oldest there is.
-                self.overruns += 1
+                if not self._has_overrun:
+                    logger.warning("%s grows faster than it is read: an Xid in it may be told by NVML only", self.path)
+                self._has_overrun = True
                 return b""
             self.close()
             return None

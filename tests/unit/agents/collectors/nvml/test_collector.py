@@ -397,11 +397,17 @@ def test_an_xid_is_told_once_and_counted_from_then_on(node: _Node) -> None:
     assert _value(later, 4, "hw.errors{error.type=xid,hw.type=gpu}") == 0.0
 
 
-def test_a_kernel_log_that_may_not_be_read_is_said(node: _Node) -> None:
+def test_what_brings_pynvml_and_a_kernel_log_that_may_not_be_read_are_said_at_the_start(
+    node: _Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+
     support = node.fast.is_supported()
 
     assert support.supported
     assert "Xids from NVML only" in support.reason
+    assert [record.message for record in caplog.records] == [f"GPUs are read: {support.reason}"]
+    assert support.reason.startswith("test; ")
 
 
 def test_closing_frees_everything_and_shuts_down() -> None:

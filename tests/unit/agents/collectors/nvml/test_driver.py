@@ -32,7 +32,17 @@ def node() -> Iterator[_Node]:
 
 def test_the_gpus_are_shown(node: _Node) -> None:
     assert node.uuids() == ["GPU-a", "GPU-b"]
-    assert node.driver.refreshed(WAIT_SECONDS).driver_version == "550.163.01"
+
+
+def test_the_drivers_version_is_logged_when_it_is_new(node: _Node, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    for version in ("550.163.01", "550.163.01", "570.86.15"):
+        vars(node.module)["nvmlSystemGetDriverVersion"] = lambda version=version: version
+        node.driver.restart("test")
+        node.uuids()
+
+    told = [record.message for record in caplog.records if record.levelname == "INFO"]
+    assert [message.split()[-1] for message in told] == ["550.163.01", "570.86.15"]
 
 
 @pytest.mark.parametrize(
