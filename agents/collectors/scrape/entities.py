@@ -39,6 +39,9 @@ _GPU_ITSELF = re.compile(
 )
 _CONTAINER_ITSELF = re.compile(r"id|image|name|pod|pod_.*|namespace|container|container_.*")
 _MODEL_ITSELF = re.compile("model|version")
+_SANDBOX = ("", "POD")
+"""What the kubelet calls the container of a pod's sandbox: containerd's, and those of older runtimes and CRI-O."""
+
 _NONE = re.compile(r"(?!)")
 
 
@@ -62,7 +65,7 @@ def described_by(name: str, labels: Mapping[str, str], target: str) -> Described
     if name.startswith(("DCGM_", "nv_gpu_", "nv_energy_")):
         return _gpu(labels)
     if name.startswith("container_"):
-        return _container(labels)
+        return _container(name, labels)
     if name.startswith("nv_"):
         return _model(labels) if labels.get("model") else _exporter("triton", target, labels)
     return _exporter("node_exporter" if name.startswith("node_") else "exporter", target, labels)
@@ -77,10 +80,18 @@ def _gpu(labels: Mapping[str, str]) -> Described | None:
     return _described(entity, _renamed(labels, _GPU_LABELS), labels, _GPU_ITSELF)
 
 
-def _container(labels: Mapping[str, str]) -> Described | None:
-    """A container, a batch job, or a pod, whose network is its own; slices above them would count the same again."""
+def _container(name: str, labels: Mapping[str, str]) -> Described | None:
+    """A container, a batch job, or a pod; slices above them would count the same again.
+
+    A pod's sandbox is no container: its network is the pod's, and nothing else of it counts.
+    """
     path = labels.get("id", "")
     found = labels_in_path(path)
+    if found.keys() >= {"pod_uid", "container_id"} and labels.get("container") in _SANDBOX:
+        if not name.startswith("container_network_"):
+            return None
+        del found["container_id"]
+        labels = {label: value for label, value in labels.items() if label not in ("container", "image", "name")}
     if "container_id" in found:
         entity = _entity("container", found["container_id"][:_SHORT_ID])
     elif "job" in found:

@@ -84,6 +84,21 @@ def test_a_container_is_known_by_its_control_group(path: str, expected: str | No
     assert entity(CPU, id=path) == expected
 
 
+@pytest.mark.parametrize("container", ["", "POD"])
+def test_the_sandbox_of_a_pod_is_no_container_and_its_network_is_the_pods(container: str) -> None:
+    uid = "01234567-89ab-cdef-0123-456789abcdef"
+    path = f"/kubepods.slice/kubepods-pod{uid.replace('-', '_')}.slice/cri-containerd-{ID}.scope"
+    sandbox = {"id": path, "container": container, "pod": "p", "image": "registry.k8s.io/pause:3.9"}
+    assert entity(CPU, **sandbox) is None
+    network = described_by("container_network_receive_bytes_total", sandbox | {"interface": "eth0"}, "t")
+    assert network is not None
+    assert network.entity == f"pod:{uid}"
+    assert network.labels == {"pod": "p", "pod_uid": uid}
+    # Where nobody tells containers' names, as in cAdvisor without the kubelet, none is taken for a sandbox.
+    assert entity(CPU, id=path) == "container:0123456789ab"
+    assert entity(CPU, **sandbox | {"container": "train"}) == "container:0123456789ab"
+
+
 def test_older_kubelets_spell_pod_and_container_otherwise() -> None:
     told = labels(CPU, id=f"/docker/{ID}", pod_name="p", container_name="c", namespace="n", image="i")
     assert told == {"pod": "p", "container": "c", "namespace": "n", "image": "i", "container_id": ID}
