@@ -22,9 +22,13 @@ def step_with(probe: TrainingProbe, optimizer: Any) -> Any:
     For loops that have no good place for `probe.step`. With gradient scaling, steps that the scaler skips don't count.
 
     Returns:
-        PyTorch's handle, whose `remove()` ends it.
+        PyTorch's handle, whose `remove()` ends it; None where the optimizer takes no hook, which is counted as an error.
     """
-    return optimizer.register_step_post_hook(lambda optimizer, args, kwargs: probe.step())
+    try:
+        return optimizer.register_step_post_hook(lambda optimizer, args, kwargs: probe.step())
+    except Exception as error:
+        probe.count_error(error)
+        return None
 
 
 def time_all_reduces(probe: TrainingProbe, model: Any) -> None:

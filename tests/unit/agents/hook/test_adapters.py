@@ -137,3 +137,9 @@ def test_an_optimizers_step_is_a_training_step() -> None:
     hooks[0](optimizer, (), {})
     loop.probe.close()
     assert len(loop.sent.steps) == 1
+
+
+def test_an_optimizer_that_takes_no_hook_costs_an_error_and_no_more() -> None:
+    loop = Loop()
+    assert step_with(loop.probe, object()) is None
+    assert loop.probe.errors == 1
