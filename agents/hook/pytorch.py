@@ -22,7 +22,7 @@ def step_with(probe: TrainingProbe, optimizer: Any) -> Any:
     For loops that have no good place for `probe.step`. With gradient scaling, steps that the scaler skips don't count.
 
     Returns:
-        PyTorch's handle, whose `remove()` ends it; None where the optimizer takes no hook, which is counted as an error.
+        PyTorch's handle, whose `remove()` ends it; None where the optimizer takes no hook, which is an error.
     """
     try:
         return optimizer.register_step_post_hook(lambda optimizer, args, kwargs: probe.step())
