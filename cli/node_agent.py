@@ -37,6 +37,8 @@ def main() -> None:
         run_agent(settings, orders, _settings_anew)
     except Exception as error:
         code = exit_code(error)
+        if any(isinstance(handler, logging.FileHandler) for handler in logging.getLogger().handlers):
+            logging.getLogger(__name__).critical("The agent ends: %s", error, exc_info=code is None)
         if code is None:
             raise
         sys.stderr.write(f"Error: {error}\n")

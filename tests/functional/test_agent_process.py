@@ -143,6 +143,15 @@ def test_the_log_goes_to_the_file_that_is_named(unique: str, tmp_path: Path) -> 
         assert process.log() == ""
 
 
+def test_why_an_agent_ends_is_in_its_log_file_too(unique: str, tmp_path: Path) -> None:
+    toml = f"[agent.log]\nfile = '{tmp_path}/agent.log'\n"
+    security = "[kafka.security]\n'security.protocol' = 'ssl'\n'ssl.ca.location' = '/nowhere/ca.pem'"
+    with agent(NOWHERE, unique, tmp_path, toml + security) as process:
+        assert process.wait(WAIT_SECONDS) == 2
+        assert process.log().startswith("Error: The Kafka settings can't work: ")
+    assert "The agent ends: The Kafka settings can't work: " in (tmp_path / "agent.log").read_text()
+
+
 def test_a_log_file_that_cannot_be_written_is_one_sentence_and_exit_code_1(unique: str, tmp_path: Path) -> None:
     with agent(NOWHERE, unique, tmp_path, f"[agent.log]\nfile = '{tmp_path}'") as process:
         assert process.wait(WAIT_SECONDS) == 1
