@@ -31,6 +31,7 @@ from tests.unit.agents.collectors.nvml.fake_pynvml import (
 _POWER = "hw.power{hw.type=gpu}"
 _USE = "hw.gpu.utilization{hw.gpu.task=general}"
 _NS = 1_000_000_000
+_HANG_SECONDS = 1.0
 
 
 class _Node:
@@ -46,6 +47,11 @@ class _Node:
         )
         parts = slow_parts(lambda pid: {}, lambda uuid: {"pod": f"pod-of-{uuid}"})
         self.health = NvmlHealthCollector(self.driver, 10_000, parts, owners, lambda: Support(True), lambda: self.now)
+        self.wait(WAIT_SECONDS)
+
+    def wait(self, seconds: float) -> None:
+        """How long a round waits: long where all answer, so that no slow machine fails, and briefly where one hangs."""
+        self.fast._wait_seconds = self.health._wait_seconds = seconds
 
     def tick(self, ticks: int = 1) -> Collected:
         for _ in range(ticks):
@@ -232,6 +238,7 @@ def test_a_gpu_that_says_nothing_while_others_answer_is_lost_after_half_a_minute
 
 
 def test_a_gpu_that_hangs_for_half_a_minute_is_lost_too(node: _Node) -> None:
+    node.wait(_HANG_SECONDS)
     node.tick()
     node.module.gpus[3].hangs_in["nvmlDeviceGetPowerUsage"] = threading.Event()
 
@@ -300,6 +307,7 @@ def test_a_library_that_somebody_shut_down_is_initialised_at_once(node: _Node) -
 
 
 def test_a_hanging_gpu_delays_no_other_and_says_for_how_long(node: _Node) -> None:
+    node.wait(_HANG_SECONDS)
     node.tick()
     node.module.gpus[3].hangs_in["nvmlDeviceGetPowerUsage"] = threading.Event()
     first = node.tick()
@@ -315,6 +323,7 @@ def test_a_hanging_gpu_delays_no_other_and_says_for_how_long(node: _Node) -> Non
 
 
 def test_a_gpu_that_stops_hanging_goes_on(node: _Node) -> None:
+    node.wait(_HANG_SECONDS)
     node.tick()
     hanging = node.module.gpus[3].hangs_in["nvmlDeviceGetPowerUsage"] = threading.Event()
     node.tick()
@@ -327,6 +336,7 @@ def test_a_gpu_that_stops_hanging_goes_on(node: _Node) -> None:
 
 
 def test_a_gpu_that_hangs_from_the_start_is_missing_and_not_silent(node: _Node) -> None:
+    node.wait(_HANG_SECONDS)
     node.module.gpus[3].hangs_in["nvmlDeviceGetUtilizationRates"] = threading.Event()
 
     observation = _by_entity(node.tick())["gpu:GPU-3"]
@@ -336,9 +346,9 @@ def test_a_gpu_that_hangs_from_the_start_is_missing_and_not_silent(node: _Node) 
 
 
 def test_a_slow_call_that_hangs_does_not_stop_what_is_fast(node: _Node) -> None:
+    node.wait(_HANG_SECONDS)
     node.tick()
     node.module.gpus[3].hangs_in["nvmlDeviceGetComputeRunningProcesses"] = threading.Event()
-    node.health._wait_seconds = 0.2
 
     slow, fast = node.health.collect(_NS), node.tick()
 
@@ -424,6 +434,7 @@ def test_closing_frees_everything_and_shuts_down() -> None:
 
 
 def test_closing_while_a_call_hangs_does_not_wait_for_it_for_ever(node: _Node) -> None:
+    node.wait(_HANG_SECONDS)
     node.tick()
     hanging = node.module.gpus[3].hangs_in["nvmlDeviceGetPowerUsage"] = threading.Event()
     node.tick()

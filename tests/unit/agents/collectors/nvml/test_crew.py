@@ -69,7 +69,7 @@ def test_a_device_that_raises_costs_only_itself(crew: Crew[str]) -> None:
 def test_the_others_answer_while_one_hangs(crew: Crew[str]) -> None:
     hanging = _Hanging()
 
-    answers = crew.ask({"a": hanging, "b": lambda: "2", "c": lambda: "3"}, 0.3)
+    answers = crew.ask({"a": hanging, "b": lambda: "2", "c": lambda: "3"}, 2.0)
 
     assert answers.given == {"b": "2", "c": "3"}
     assert answers.silent.keys() == {"a"}
