@@ -18,6 +18,9 @@ from pulsetrain.streams.windows.closed import ClosedWindow, EntityWindow, Source
 
 _CACHED_LAYOUTS = 1024
 
+_OF_VALUES = [list(SampleCount).index(count) for count in (SampleCount.MEASURED, SampleCount.RESAMPLED)]
+"""What is filled is filled between these."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Series:
@@ -32,7 +35,8 @@ def feature_windows(closed: ClosedWindow, feature_sets: FeatureSets, settings: W
     """One feature window per entity, metrics in order of their names.
 
     Counters become rates. A metric with a gap beyond the fill limit, or without a point on its grid, has no features.
-    Where two collectors send the same metric of an entity, the collector whose name comes first gives it.
+    Where two collectors send the same metric of an entity, of those that have values the one whose name comes first
+    gives it.
     """
     series = [list(_entity_series(entity, closed, settings)) for entity in closed.entities]
     features = _extract([one for several in series for one in several], feature_sets)
@@ -52,6 +56,9 @@ def _feature_window(
     names = tuple(one.metrics for one in series)
     is_long = sum(map(len, names)) > MAX_REMEMBERED_METRICS
     metrics, rows = _order(names) if is_long else _remembered_order(names)
+    counts = np.concatenate([one.counts for one in series])
+    if len(metrics) < len(counts):
+        rows = _first_with_values(tuple(chain.from_iterable(names)), counts)
     layout = feature_sets.layout(metrics)
     return FeatureWindow(
         node=closed.node,
@@ -64,7 +71,7 @@ def _feature_window(
         metrics=metrics,
         features=layout.suffixes,
         values=np.concatenate(features)[rows][:, layout.columns],
-        counts=np.concatenate([one.counts for one in series])[rows],
+        counts=counts[rows],
         clock_offset_ns=closed.clock_offset_ns,
     )
 
@@ -83,6 +90,18 @@ def _order(names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], IntArra
     rows = np.array([row_of[metric] for metric in metrics], dtype=np.int64)
     rows.flags.writeable = False
     return metrics, rows
+
+
+def _first_with_values(names: tuple[str, ...], counts: IntArray) -> IntArray:
+    """Of each metric the first row that has values, else the first one; in order of the metrics' names.
+
+    Takes the metric and the counts of each row, (rows,) and (rows, len(SampleCount)).
+    """
+    has_values = counts[:, _OF_VALUES].any(axis=1)
+    row_of: dict[str, int] = {}
+    for row in np.argsort(~has_values, kind="stable").tolist():
+        row_of.setdefault(names[row], row)
+    return np.array([row_of[metric] for metric in sorted(row_of)], dtype=np.int64)
 
 
 _remembered_order = lru_cache(maxsize=_CACHED_LAYOUTS)(_order)

@@ -129,6 +129,19 @@ def test_of_two_collectors_with_the_same_metric_the_first_by_name_gives_it() -> 
     assert window.values[:, 0].tolist() == [1, 2, 3]
 
 
+def test_a_collector_that_has_no_value_of_a_metric_leaves_it_to_the_next() -> None:
+    # As NVML does on a GPU that counts only through DCGM.
+    missing = [np.nan] * 4
+    sources = (
+        source({GAUGE: missing, COUNTER: [0, 5, 15, 30], "nobody": missing}, [0, 1, 2, 3], collector="nvml"),
+        source({GAUGE: [9, 9, 9, 9], COUNTER: missing, "nobody": missing}, [0, 1, 2, 3], collector="scrape_dcgm"),
+    )
+    [window] = feature_windows(closed(EntityWindow("n/gpu:a", {}, sources)), FEATURES, SETTINGS)
+    assert window.metrics == (GAUGE, "nobody", COUNTER)
+    np.testing.assert_array_equal(window.values[:, 0], [9, np.nan, 10])
+    assert window.counts[:, 1].tolist() == [4, 0, 3]
+
+
 def test_an_entity_with_nothing_but_late_samples_has_a_window_without_features() -> None:
     late = source({GAUGE: [], COUNTER: []}, [])
     [window] = feature_windows(closed(EntityWindow("n/host", {}, (late,))), DEFAULT, SETTINGS)
