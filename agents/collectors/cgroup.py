@@ -37,7 +37,6 @@ _FILES_OF_OTHERS = 768
 """A port of InfiniBand has 33, an idle state 2 for each CPU that is asked, a driver some for each GPU."""
 
 _FILES_OF_A_CONTAINER = 10
-_ENOUGH_FILES = 4096
 
 LabelsOf = Callable[[str], Mapping[str, str]]
 """Labels (job, pod ...) of the control group at a path."""
@@ -58,8 +57,8 @@ class ControlGroupCollector(BackgroundFiles):
         roots: where the kernel's file systems are.
         labels_of: what else is known of a group.
         machine: memory and CPUs of the machine.
-        open_files: how many files this process may have open; a tenth of what others leave is the most containers. By
-            default as many as are allowed, and 4096 are enough.
+        open_files: how many files this process may have open, by default its limit; a tenth of what others leave is the
+            most containers.
     """
 
     name = "containers"
@@ -75,7 +74,8 @@ class ControlGroupCollector(BackgroundFiles):
         open_files: int | None = None,
     ) -> None:
         super().__init__()
-        self._most = most_containers(raise_limit_of_open_files() if open_files is None else open_files)
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._most = most_containers(limit if open_files is None else open_files)
         self.source = str(roots.sys / "fs/cgroup")
         self._roots = roots
         self._labels_of = labels_of
@@ -163,23 +163,6 @@ def without_sandboxes(
         for path, (entity, labels) in containers.items()
         if "container" in labels or labels.get("pod_uid") not in named_pods
     }
-
-
-def raise_limit_of_open_files() -> int:
-    """How many files this process may have open.
-
-    The soft limit is raised as far as needed and allowed: it is usually 1024, for the sake of programs that use
-    select(2), and whatever opens a file when there are no more fails, the connection to Kafka too.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _ENOUGH_FILES if hard == resource.RLIM_INFINITY else min(_ENOUGH_FILES, hard)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return soft
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    except (OSError, ValueError):
-        return soft
-    return wanted
 
 
 def most_containers(open_files: int) -> int:

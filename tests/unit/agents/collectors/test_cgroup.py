@@ -6,7 +6,6 @@ form of Documentation/admin-guide/cgroup-v2.rst.
 """
 
 import math
-import resource
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 from pulsetrain.agents.collectors import cgroup_tree
 from pulsetrain.agents.collectors.base import Observation, Roots
-from pulsetrain.agents.collectors.cgroup import ControlGroupCollector, most_containers, raise_limit_of_open_files
+from pulsetrain.agents.collectors.cgroup import ControlGroupCollector, most_containers
 from pulsetrain.agents.collectors.cgroup_files import split_blkio, split_io_stat
 from pulsetrain.agents.collectors.cgroup_limits import GroupLimits, Limits, machine_limits
 from pulsetrain.agents.collectors.cgroup_tree import Hierarchy, container_entity, find_containers, own_path
@@ -248,36 +247,6 @@ def test_no_more_containers_are_read_than_their_files_may_be_open(
 
 def test_the_limit_of_open_files_bounds_the_containers() -> None:
     assert [most_containers(files) for files in (4096, 1024, 1_048_576, -1, 256)] == [128, 25, 128, 128, 1]
-
-
-@pytest.mark.parametrize(
-    ("soft", "hard", "expected"),
-    [
-        (1024, 524_288, 4096),
-        (1024, resource.RLIM_INFINITY, 4096),
-        (1024, 2048, 2048),
-        (1024, 1024, 1024),
-        (8192, 524_288, 8192),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, resource.RLIM_INFINITY),
-    ],
-)
-def test_the_limit_of_open_files_is_raised_as_far_as_needed_and_allowed(
-    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, expected: int
-) -> None:
-    limits = [(soft, hard)]
-    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", lambda _, new: limits.append(new))
-    assert raise_limit_of_open_files() == expected
-    assert limits[-1] == (expected, hard)
-
-
-def test_where_the_limit_may_not_be_raised_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise ValueError("not allowed to raise maximum limit")
-
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 524_288))
-    monkeypatch.setattr(resource, "setrlimit", refuse)
-    assert raise_limit_of_open_files() == 1024
 
 
 def test_the_walk_ends_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
