@@ -68,13 +68,11 @@ class Gatherer:
         Args:
             collector: who brought it.
             source: what the collector reads, in words.
-            interval_ns: the collector's interval, for an observation that has none of its own.
+            interval_ns: the collector's interval now.
             observation: its time is what will be sent.
         """
         if observation.interval_ns is not None:
-            interval_ns = observation.interval_ns
-        if interval_ns <= 0:
-            return f"an observation of {observation.entity} every {interval_ns} ns"
+            interval_ns = max(interval_ns, observation.interval_ns)
         try:
             values = np.asarray(observation.values, dtype=np.float64)
         except (TypeError, ValueError) as error:

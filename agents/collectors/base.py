@@ -94,7 +94,7 @@ class Observation:
     (`<job>/rank:<n>`). `time_ns` is when the values held, Unix nanoseconds; each entity's times ascend. `values` has
     one number a metric id, in the catalogue's units, NaN where there is none; `missing` says why, by metric id.
     `labels` say what else is known of the entity (job, pod ...). `interval_ns` is how far apart the entity's
-    observations are where that is not the collector's interval; each change of it begins a new message.
+    observations are where that is more than the collector's interval; each change of it begins a new message.
     """
 
     entity: str

@@ -60,6 +60,11 @@ def test_an_observation_with_an_interval_of_its_own_keeps_it_and_shares_no_batch
     assert [(batch.interval_ns, len(batch.samples.ticks_ns)) for batch in batches] == [(7 * SECOND, 2), (SECOND, 1)]
 
 
+def test_a_collector_that_is_slowed_down_slows_its_observations_down() -> None:
+    own = replace(seen("train/rank:3", START, 1.0), interval_ns=2 * SECOND)
+    assert [batch.interval_ns for batch in gathered(own, interval_ns=8 * SECOND)] == [8 * SECOND]
+
+
 def test_an_observation_waits_for_others_until_it_would_come_too_late() -> None:
     gatherer = Gatherer()
     gatherer.add("nvml", "the library", SECOND, seen("gpu:1", START, 1.0))
@@ -85,7 +90,6 @@ def test_what_cannot_be_used_is_refused_with_a_sentence() -> None:
         (Observation("gpu:1", START + 1, (), ()), "0 values for 0 metrics of gpu:1"),
         (Observation("gpu:1", START + 1, ("a",), ("x",)), "a value of gpu:1 is no number"),  # type: ignore[arg-type]
         (seen("gpu:1", START, 1.0), "an observation of gpu:1 that is not newer than the one before it"),
-        (replace(seen("gpu:1", START + 1, 1.0), interval_ns=0), "an observation of gpu:1 every 0 ns"),
     ):
         assert str(gatherer.add("nvml", "s", SECOND, wrong)).startswith(reason)
     assert sum(len(batch.samples.ticks_ns) for batch in gatherer.all()) == 1
