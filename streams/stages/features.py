@@ -7,16 +7,17 @@ window survives the death of its worker without any state on disk (decision 0005
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import faust
 from aiokafka.errors import KafkaError
 from faust.types import TP, EventT, Message, StreamT
 
 from pulsetrain.schemas.errors import DecodeError, DecodeFailure
-from pulsetrain.schemas.feature_window import FeatureWindow, encode_feature_window
+from pulsetrain.schemas.feature_window import encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.sample_block import decode_sample_block
 from pulsetrain.schemas.status import Severity, StatusEvent
@@ -42,6 +43,13 @@ _RECALL_RETRY_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
+class _Ready(NamedTuple):
+    """The messages of a window that is not closed yet."""
+
+    window: ClosedWindow
+    messages: list[bytes]
+
+
 @dataclass
 class _Partition:
     """What the worker holds of one partition during one assignment.
@@ -54,6 +62,16 @@ class _Partition:
     acks: OrderedAcks
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     next_offset: int = 0
+    ready: dict[str, _Ready] = field(default_factory=dict)
+    """By node, what its next window will be if nothing else comes for it."""
+
+    @property
+    def state_bytes(self) -> dict[str, int]:
+        """Bytes held for each node's windows."""
+        held = self.engine.state_bytes
+        for node, ready in self.ready.items():
+            held[node] = held.get(node, 0) + sum(map(len, ready.messages))
+        return held
 
 
 class FeaturesStage:
@@ -127,7 +145,7 @@ class FeaturesStage:
             self._count(counts, partition.engine)
         engines = [partition.engine for partition in self._partitions.values()]
         nodes = sum(engine.nodes for engine in engines)
-        state_bytes = [size for engine in engines for size in engine.state_bytes.values()]
+        state_bytes = [size for partition in self._partitions.values() for size in partition.state_bytes.values()]
         await self._outbox.status(
             StatusEvent.HEARTBEAT,
             Severity.INFO,
@@ -185,8 +203,9 @@ class FeaturesStage:
 
     async def _emit(self, partition: _Partition, step: Step, confirmations: list[Confirmation]) -> None:
         for closed in step.windows:
+            ready = partition.ready.pop(closed.node, None)
             try:
-                windows = [encode_feature_window(window) for window in self._extract(closed)]
+                windows = ready.messages if ready is not None and ready.window is closed else self._messages(closed)
             except Exception as error:
                 _log.exception("window of %s that ends at %d ns", closed.node, closed.end_ns)
                 text = f"the window of {closed.node} that ends at {utc_time(closed.end_ns)} has no features: {error!r}"
@@ -203,9 +222,17 @@ class FeaturesStage:
             for report in step.events
         ]
         partition.acks.settle(step.safe_offset, confirmations)
+        self._make_ready(partition, step.prepared)
 
-    def _extract(self, closed: ClosedWindow) -> list[FeatureWindow]:
-        return feature_windows(closed, self._feature_sets, self._settings.windows)
+    def _make_ready(self, partition: _Partition, prepared: Iterable[ClosedWindow]) -> None:
+        """Compute windows before they close: those of all nodes close at once, and would wait for each other."""
+        for window in prepared:
+            with suppress(Exception):  # it fails again, and is told, when it closes
+                partition.ready[window.node] = _Ready(window, self._messages(window))
+
+    def _messages(self, closed: ClosedWindow) -> list[bytes]:
+        windows = feature_windows(closed, self._feature_sets, self._settings.windows)
+        return [encode_feature_window(window) for window in windows]
 
     async def _begin(self, message: Message) -> _Partition | None:
         """Starts with the first message of an assignment: recalls what other workers read shortly before it.

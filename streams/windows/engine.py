@@ -60,6 +60,7 @@ class WindowEngine:
         self._safe_offset: int | None = None
         self._clock_ns = 0
         self._windows: list[ClosedWindow] = []
+        self._prepared: list[ClosedWindow] = []
         self._events: list[NodeEvent] = []
 
     @property
@@ -125,6 +126,8 @@ class WindowEngine:
             raise
         if run is not None:
             self._close_passed(node, run)
+            if (prepared := run.prepare()) is not None:
+                self._prepared.append(prepared)
         self._held.append(_Held(offset, self._clock_ns, node, run, arrival.last))
         return self._take_step()
 
@@ -291,6 +294,6 @@ class WindowEngine:
     def _take_step(self) -> Step:
         while self._held and not self._held[0].is_needed:
             self._safe_offset = self._held.popleft().offset + 1
-        step = Step(self._windows, self._events, self._safe_offset)
-        self._windows, self._events = [], []
+        step = Step(self._windows, self._events, self._safe_offset, self._prepared)
+        self._windows, self._events, self._prepared = [], [], []
         return step

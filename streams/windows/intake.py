@@ -40,6 +40,7 @@ class Intake:
         if source.has(block.sequence):
             self.counts.duplicate += self._receive(block)
             return
+        run.touch(arrival.first)
         limits = self.validity.limits(block.metrics)
         origin = Origin(
             offset=offset,

@@ -28,6 +28,7 @@ class Run:
         self._times = times
         self._holes: deque[tuple[int, int]] = deque()
         self._sources: dict[tuple[str, str], Source] = {}
+        self._prepared: ClosedWindow | None = None
 
     def source(self, entity: str, collector: str) -> Source:
         """The state of a source, made at first sight."""
@@ -56,6 +57,23 @@ class Run:
             return slice(0, 0)
         return origin.rows_between(self.first, self._emitted_until)
 
+    def touch(self, tick: int) -> None:
+        """Forget what was prepared if samples or counts from this tick on can be part of it."""
+        if self._prepared is not None and tick < self._prepared.end_ns:
+            self._prepared = None
+
+    def prepare(self) -> ClosedWindow | None:
+        """Put the next window together before the watermark passes it, once all sources have sent what lies in it.
+
+        None where they have not, or where it is prepared already. `close_passed` gives the same object, unless
+        samples that belong in it have come since.
+        """
+        end = self.next + self._times.length_ns
+        if self._prepared is not None or not all(source.reaches(end) for source in self._sources.values()):
+            return None
+        self._prepared = self._cut(self.next, complete=True)
+        return self._prepared
+
     def close_passed(self) -> Iterator[ClosedWindow]:
         """Emit every window that the watermark has passed."""
         return self._close(self.newest - self._times.lateness_ns - self._times.length_ns, complete=True)
@@ -68,6 +86,7 @@ class Run:
         """Leave every window that starts at or before `newest` to the worker that has emitted it."""
         self._sources.clear()
         self._holes.clear()
+        self._prepared = None
         self.first = self.next = self._emitted_until = self._times.first_start(self.newest + 1)
 
     @property
@@ -82,7 +101,9 @@ class Run:
 
     def _close(self, last_start: int, complete: bool) -> Iterator[ClosedWindow]:
         while self.next <= last_start:
-            window = self._cut(self.next, complete)
+            prepared, self._prepared = self._prepared, None
+            is_ready = complete and prepared is not None and prepared.start_ns == self.next
+            window = prepared if is_ready else self._cut(self.next, complete)
             self.next += self._times.hop_ns
             self._emitted_until = self.next
             self._skip_holes()

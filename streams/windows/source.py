@@ -68,6 +68,7 @@ class Source:
         self._tallies: list[_Tally] = []
         self._last_ticks: dict[int, int] = {}
         self._newest = 0
+        self._interval_ns = 0
 
     @property
     def state_bytes(self) -> int:
@@ -83,12 +84,17 @@ class Source:
         """Recognise a copy of this block from now on, as long as it could change a window."""
         self._last_ticks[sequence] = origin.last
 
+    def reaches(self, end: int) -> bool:
+        """Whether the next sample will not lie before `end`, if the source keeps its interval."""
+        return self._newest + self._interval_ns >= end
+
     def add(self, origin: Origin, values: FloatArray) -> None:
         """Take a block's values, and count those older than what the source has already sent."""
         if origin.first < self._newest:
             older = origin.ticks_ns < self._newest - origin.tolerance_ns
             self.tally(origin, TallyKind.OUT_OF_ORDER, ~np.isnan(values) & older[:, None])
         self._newest = max(self._newest, origin.last)
+        self._interval_ns = origin.interval_ns
         self._stretches.append(Stretch((origin,), origin.ticks_ns, values))
 
     def tally(self, origin: Origin, kind: TallyKind, cells: BoolArray) -> None:

@@ -25,11 +25,14 @@ class Step:
 
     `safe_offset` is the offset after the longest prefix of messages that no unemitted window starts at or before,
     None before the first. It may be acknowledged once the broker has confirmed all windows up to this step.
+    `prepared` are windows that will be among `windows` of a later step, the same objects, unless something that belongs
+    in them comes before: whoever computes from them now has it ready then.
     """
 
     windows: list[ClosedWindow] = field(default_factory=list)
     events: list[NodeEvent] = field(default_factory=list)
     safe_offset: int | None = None
+    prepared: list[ClosedWindow] = field(default_factory=list)
 
 
 @dataclass(slots=True)
