@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
-from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
+from pulsetrain.agents.collector_list import background_collectors, scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots, Support
 from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.errors import AgentError, failure_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pulsetrain.agents.call_in_thread import CallInThread
-from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
+from pulsetrain.agents.collector_list import background_collectors, scheduled_collectors
 from pulsetrain.agents.collectors.base import Support
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
 from pulsetrain.agents.errors import failure_of

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from pulsetrain.agents import run
 from pulsetrain.agents.agent import run_agent
 from pulsetrain.agents.budget import BudgetSettings
-from pulsetrain.agents.collectors import scheduled_collectors as all_scheduled
+from pulsetrain.agents.collector_list import scheduled_collectors as all_scheduled
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.orders import Orders

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pulsetrain.agents.collectors import scheduled_collectors
+from pulsetrain.agents.collector_list import scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.run_stats import RunStats
 from tests.bench.children import child_process

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pulsetrain.agents.collectors import background_collectors
+from pulsetrain.agents.collector_list import background_collectors
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.schemas import catalogue

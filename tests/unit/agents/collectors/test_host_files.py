@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pulsetrain.agents.collectors import all_collectors
+from pulsetrain.agents.collector_list import scheduled_collectors
 from pulsetrain.agents.collectors.base import Collector, Roots
 from pulsetrain.agents.collectors.frequency import CpufreqCollector, frequency_collector, split_cpuinfo
 from pulsetrain.agents.collectors.pressure import pressure_collectors
@@ -23,7 +23,7 @@ ABSENT = ("rapl", "pressure_irq", "thermal_throttle", "clock")
 
 
 def recorded(name: str) -> dict[str, float]:
-    collector = next(collector for collector in all_collectors(ROOTS, RunStats()) if collector.name == name)
+    collector = next(one.collector for one in scheduled_collectors(ROOTS, RunStats()) if one.collector.name == name)
     return read(collector)
 
 
@@ -139,7 +139,7 @@ def test_a_pressure_file_of_another_form_is_not_supported(tmp_path: Path) -> Non
 def read_all() -> list[tuple[str, float]]:
     """Every metric of the recorded machine; the clock is this machine's."""
     found: list[tuple[str, float]] = []
-    for collector in all_collectors(ROOTS, RunStats()):
+    for collector in [one.collector for one in scheduled_collectors(ROOTS, RunStats())]:
         if collector.name in ABSENT and not collector.is_supported().supported:
             continue
         found += read(collector).items()

@@ -5,9 +5,9 @@ from typing import NoReturn
 
 import pytest
 
-from pulsetrain.agents import collectors
+from pulsetrain.agents import collector_list
 from pulsetrain.agents.background import BackgroundThread
-from pulsetrain.agents.collectors import background_collectors, scheduled_collectors
+from pulsetrain.agents.collector_list import background_collectors, scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.run import supported_collectors
 from pulsetrain.agents.run_stats import RunStats
@@ -24,7 +24,7 @@ def broken(*_: object) -> NoReturn:
 def test_what_is_read_at_ticks_goes_on_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     roots = Roots(tmp_path, tmp_path)
     whole = [entry.collector.name for entry in scheduled_collectors(roots, RunStats())]
-    monkeypatch.setattr(collectors, "RaplCollector", broken)
+    monkeypatch.setattr(collector_list, "RaplCollector", broken)
     registered = scheduled_collectors(roots, RunStats())
     assert [entry.collector.name for entry in registered] == whole
     assert supported_collectors(registered, RunStats())[1]["rapl"] == REASON
@@ -35,7 +35,7 @@ def test_what_is_read_in_the_background_goes_on_without_it_and_its_failure_is_to
 ) -> None:
     roots = Roots(tmp_path, tmp_path)
     whole = [entry.collector.name for entry in background_collectors(roots, AgentSettings(node="n"))]
-    monkeypatch.setattr(collectors, "HwmonCollector", broken)
+    monkeypatch.setattr(collector_list, "HwmonCollector", broken)
     registered = {entry.collector.name: entry for entry in background_collectors(roots, AgentSettings(node="n"))}
     assert list(registered) == whole
     clock = Clock(START + SECOND // 2)

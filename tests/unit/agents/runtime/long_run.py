@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pulsetrain.agents.budget import BudgetSettings
-from pulsetrain.agents.collectors import scheduled_collectors
+from pulsetrain.agents.collector_list import scheduled_collectors
 from pulsetrain.agents.collectors.base import Collected, Notice, Roots
 from pulsetrain.agents.collectors.scheduled import InBackground
 from pulsetrain.agents.errors import CollectError

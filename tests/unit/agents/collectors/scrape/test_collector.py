@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pulsetrain.agents.collectors import background_collectors
+from pulsetrain.agents.collector_list import background_collectors
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.collectors.scrape import ScrapeTarget
 from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
@@ -143,7 +143,7 @@ def test_an_agent_without_targets_loads_neither_parser_nor_http_client() -> None
     script = """
 import sys
 import pulsetrain.agents.agent
-from pulsetrain.agents.collectors import background_collectors
+from pulsetrain.agents.collector_list import background_collectors
 from pulsetrain.agents.collectors.base import Roots
 from pulsetrain.agents.settings import AgentSettings
 background_collectors(Roots(), AgentSettings(node="n"))
