@@ -16,7 +16,7 @@ from pulsetrain.streams.features.fallback import tsfresh_step
 from pulsetrain.streams.features.kernels import KERNELS, Kernel
 from pulsetrain.streams.features.named_sets import named_parameters
 from pulsetrain.streams.features.names import feature_suffix
-from pulsetrain.streams.features.plan import Step, merged, summary_step
+from pulsetrain.streams.features.plan import Step, merged, quantile_step, summary_step
 
 ParameterSet = Mapping[str, object]
 FcParameters = Mapping[str, Sequence[ParameterSet] | None]
@@ -101,6 +101,8 @@ def _kernel_step(calculator: str, kernel: Kernel, parameters: ParameterSet) -> S
     suffix = feature_suffix(calculator, parameters)
     if kernel.summary_field:
         return summary_step((suffix,), (kernel.summary_field(**parameters),))
+    if kernel.quantile:
+        return quantile_step((suffix,), (kernel.quantile(**parameters),))
 
     def compute(batch: Batch) -> FloatArray:
         return kernel.compute(batch, **parameters)[:, None]

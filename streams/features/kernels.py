@@ -13,6 +13,7 @@ import numpy as np
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.compiled.lagged import autocorrelations, triple_means
+from pulsetrain.streams.features.quantiles import MEDIAN, quantiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Kernel:
     """tsfresh's calculator has valid parameters beyond these, and serves them itself."""
     summary_field: Callable[..., str] | None = None
     """Names, for some parameters, the field of the batch's summary that is the answer, where one is."""
+    quantile: Callable[..., float] | None = None
+    """Names the quantile that is the answer, where one is."""
 
     def covers(self, parameters: Mapping[str, object]) -> bool:
         """Whether the kernel computes the calculator for exactly these parameters."""
@@ -70,29 +73,6 @@ def c3(batch: Batch, lag: int) -> FloatArray:
     return results
 
 
-def median(batch: Batch) -> FloatArray:
-    """Middle sample, or the mean of the two in the middle."""
-    upper = batch.order_statistic(batch.n_samples // 2)
-    if batch.n_samples % 2:
-        return upper
-    return (batch.order_statistic(batch.n_samples // 2 - 1) + upper) / 2
-
-
-def quantile(batch: Batch, q: float) -> FloatArray:
-    """Quantile with linear interpolation between neighbours, as numpy.quantile gives it.
-
-    The interpolation starts from the nearer neighbour, so that the result never leaves the interval.
-    """
-    position = q * (batch.n_samples - 1)
-    rank = int(position)
-    fraction = position - rank
-    lower = batch.order_statistic(rank)
-    upper = batch.order_statistic(min(rank + 1, batch.n_samples - 1))
-    if fraction < 0.5:
-        return lower + (upper - lower) * fraction
-    return upper - (upper - lower) * (1 - fraction)
-
-
 def _of_summary(
     field_of: Callable[..., str], parameters: Mapping[str, Domain] | None = None, is_partial: bool = False
 ) -> Kernel:
@@ -103,6 +83,16 @@ def _of_summary(
         return answer
 
     return Kernel(compute, parameters or {}, is_partial, field_of)
+
+
+def _of_quantile(quantile_of: Callable[..., float], parameters: Mapping[str, Domain] | None = None) -> Kernel:
+    """A kernel whose answer is a quantile."""
+
+    def compute(batch: Batch, **given: object) -> FloatArray:
+        answer: FloatArray = quantiles(batch, (quantile_of(**given),))[0]
+        return answer
+
+    return Kernel(compute, parameters or {}, quantile=quantile_of)
 
 
 def _path_length(normalize: bool) -> str:
@@ -134,8 +124,8 @@ KERNELS: Mapping[str, Kernel] = {
     "c3": Kernel(c3, {"lag": _LAG}),
     "minimum": _of_summary(lambda: "minimum"),
     "maximum": _of_summary(lambda: "maximum"),
-    "median": Kernel(median),
-    "quantile": Kernel(quantile, {"q": _PROBABILITY}),
+    "median": _of_quantile(lambda: MEDIAN),
+    "quantile": _of_quantile(lambda q: q, {"q": _PROBABILITY}),
     "linear_trend": _of_summary(lambda attr: attr, {"attr": _SLOPE}, is_partial=True),
     "mean_abs_change": _of_summary(lambda: "mean_abs_change"),
     "cid_ce": _of_summary(_path_length, {"normalize": _FLAG}),
