@@ -1,6 +1,6 @@
 """Series of equal length, and the intermediate results that several features of them share."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -58,15 +58,14 @@ class Batch:
         """(series,): all samples are the same number."""
         return np.equal(self.summary.minimum, self.summary.maximum)
 
-    def order_statistics(self, ranks: Iterable[int]) -> tuple[FloatArray, Mapping[int, int]]:
+    def order_statistics(self, ranks: Sequence[int]) -> tuple[FloatArray, Mapping[int, int]]:
         """The samples at ranks counted from 0, (found, series), and the row of each rank.
 
         NaN for a series that is not finite.
         """
-        for rank in ranks:
-            if rank not in self._found_at:
-                self._found_at, known = self._known_ranks.including(rank)
-                self._found = find_samples(known, self.values, self.summary.minimum, self.summary.maximum)
+        if any(rank not in self._found_at for rank in ranks):
+            self._found_at, known = self._known_ranks.including(ranks)
+            self._found = find_samples(known, self.values, self.summary.minimum, self.summary.maximum)
         return self._found, self._found_at
 
     @cached_property

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from pulsetrain.schemas.arrays import FloatArray
-from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.calculators import find_calculator
 from pulsetrain.streams.features.calculators.calculator import Calculator
 from pulsetrain.streams.features.errors import FeatureError
@@ -16,7 +14,7 @@ from pulsetrain.streams.features.fallback import tsfresh_step
 from pulsetrain.streams.features.kernels import KERNELS, Kernel
 from pulsetrain.streams.features.named_sets import named_parameters
 from pulsetrain.streams.features.names import feature_suffix
-from pulsetrain.streams.features.plan import Step, merged, quantile_step, summary_step
+from pulsetrain.streams.features.plan import Step, merged
 
 ParameterSet = Mapping[str, object]
 FcParameters = Mapping[str, Sequence[ParameterSet] | None]
@@ -78,7 +76,7 @@ def _steps(name: str, parameter_sets: Sequence[ParameterSet]) -> Iterable[Step]:
     for server, group in groupby(parameter_sets, lambda parameters: _server(name, parameters)):
         if isinstance(server, Kernel):
             for parameters in group:
-                yield _kernel_step(name, server, parameters)
+                yield server.step(feature_suffix(name, parameters), parameters)
         elif server:
             served = list(group)
             yield Step(tuple(server.suffix(name, parameters) for parameters in served), server.prepare(served))
@@ -95,19 +93,6 @@ def _server(name: str, parameters: ParameterSet) -> Kernel | Calculator | None:
         raise FeatureError(f"{name} takes {kernel.usage}, not {dict(parameters)}; correct the feature set")
     calculator = find_calculator(name)
     return calculator if calculator and calculator.covers(parameters) else None
-
-
-def _kernel_step(calculator: str, kernel: Kernel, parameters: ParameterSet) -> Step:
-    suffix = feature_suffix(calculator, parameters)
-    if kernel.summary_field:
-        return summary_step((suffix,), (kernel.summary_field(**parameters),))
-    if kernel.quantile:
-        return quantile_step((suffix,), (kernel.quantile(**parameters),))
-
-    def compute(batch: Batch) -> FloatArray:
-        return kernel.compute(batch, **parameters)[:, None]
-
-    return Step((suffix,), compute)
 
 
 DEFAULT_FC_PARAMETERS: Final[FcParameters] = {

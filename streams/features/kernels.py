@@ -7,13 +7,15 @@ definitions and the answers for short and constant series are those of tsfresh 0
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pulsetrain.schemas.arrays import FloatArray
 from pulsetrain.streams.features.batch import Batch
 from pulsetrain.streams.features.compiled.lagged import autocorrelations, triple_means
-from pulsetrain.streams.features.quantiles import MEDIAN, quantiles
+from pulsetrain.streams.features.plan import Step, quantile_step, summary_step
+from pulsetrain.streams.features.quantiles import MEDIAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +30,11 @@ class Domain:
 class Kernel:
     """A batched calculator, and the parameters it takes."""
 
-    compute: Callable[..., FloatArray]
+    step: Callable[[str, Mapping[str, Any]], Step]
+    """Makes the step of one column, from its suffix and parameters that are covered."""
     parameters: Mapping[str, Domain] = field(default_factory=dict)
     is_partial: bool = False
     """tsfresh's calculator has valid parameters beyond these, and serves them itself."""
-    summary_field: Callable[..., str] | None = None
-    """Names, for some parameters, the field of the batch's summary that is the answer, where one is."""
-    quantile: Callable[..., float] | None = None
-    """Names the quantile that is the answer, where one is."""
 
     def covers(self, parameters: Mapping[str, object]) -> bool:
         """Whether the kernel computes the calculator for exactly these parameters."""
@@ -73,30 +72,27 @@ def c3(batch: Batch, lag: int) -> FloatArray:
     return results
 
 
-def _of_summary(
-    field_of: Callable[..., str], parameters: Mapping[str, Domain] | None = None, is_partial: bool = False
-) -> Kernel:
-    """A kernel whose answer is a field of the summary."""
+def _computed(compute: Callable[..., FloatArray]) -> Callable[[str, Mapping[str, Any]], Step]:
+    """A step of a function of batch and parameters that gives one number a series."""
 
-    def compute(batch: Batch, **given: object) -> FloatArray:
-        answer: FloatArray = getattr(batch.summary, field_of(**given))
-        return answer
+    def step(suffix: str, parameters: Mapping[str, Any]) -> Step:
+        return Step((suffix,), lambda batch: compute(batch, **parameters)[:, None])
 
-    return Kernel(compute, parameters or {}, is_partial, field_of)
+    return step
 
 
-def _of_quantile(quantile_of: Callable[..., float], parameters: Mapping[str, Domain] | None = None) -> Kernel:
-    """A kernel whose answer is a quantile."""
+def _of_summary(field_of: Callable[..., str]) -> Callable[[str, Mapping[str, Any]], Step]:
+    """A step that is a field of the summary; `field_of` names it for the parameters."""
+    return lambda suffix, parameters: summary_step((suffix,), (field_of(**parameters),))
 
-    def compute(batch: Batch, **given: object) -> FloatArray:
-        answer: FloatArray = quantiles(batch, (quantile_of(**given),))[0]
-        return answer
 
-    return Kernel(compute, parameters or {}, quantile=quantile_of)
+def _of_quantile(quantile_of: Callable[..., float]) -> Callable[[str, Mapping[str, Any]], Step]:
+    """A step that is a quantile."""
+    return lambda suffix, parameters: quantile_step((suffix,), (quantile_of(**parameters),))
 
 
 def _path_length(normalize: bool) -> str:
-    """Complexity estimate: length of the path through the samples, of standardised ones if `normalize`.
+    """The field that is the complexity estimate: length of the path through the samples, standardised if `normalize`.
 
     Batista et al., "CID: an efficient complexity-invariant distance for time series", 2014.
     """
@@ -117,19 +113,19 @@ _FLAG = Domain("true or false", lambda value: isinstance(value, bool))
 _SLOPE = Domain('"slope"', lambda value: value == "slope")
 
 KERNELS: Mapping[str, Kernel] = {
-    "mean": _of_summary(lambda: "mean"),
-    "variance": _of_summary(lambda: "variance"),
-    "standard_deviation": _of_summary(lambda: "standard_deviation"),
-    "autocorrelation": Kernel(autocorrelation, {"lag": _LAG}),
-    "c3": Kernel(c3, {"lag": _LAG}),
-    "minimum": _of_summary(lambda: "minimum"),
-    "maximum": _of_summary(lambda: "maximum"),
-    "median": _of_quantile(lambda: MEDIAN),
-    "quantile": _of_quantile(lambda q: q, {"q": _PROBABILITY}),
-    "linear_trend": _of_summary(lambda attr: attr, {"attr": _SLOPE}, is_partial=True),
-    "mean_abs_change": _of_summary(lambda: "mean_abs_change"),
-    "cid_ce": _of_summary(_path_length, {"normalize": _FLAG}),
-    "abs_energy": _of_summary(lambda: "energy"),
-    "skewness": _of_summary(lambda: "skewness"),
-    "kurtosis": _of_summary(lambda: "kurtosis"),
+    "mean": Kernel(_of_summary(lambda: "mean")),
+    "variance": Kernel(_of_summary(lambda: "variance")),
+    "standard_deviation": Kernel(_of_summary(lambda: "standard_deviation")),
+    "autocorrelation": Kernel(_computed(autocorrelation), {"lag": _LAG}),
+    "c3": Kernel(_computed(c3), {"lag": _LAG}),
+    "minimum": Kernel(_of_summary(lambda: "minimum")),
+    "maximum": Kernel(_of_summary(lambda: "maximum")),
+    "median": Kernel(_of_quantile(lambda: MEDIAN)),
+    "quantile": Kernel(_of_quantile(lambda q: q), {"q": _PROBABILITY}),
+    "linear_trend": Kernel(_of_summary(lambda attr: attr), {"attr": _SLOPE}, is_partial=True),
+    "mean_abs_change": Kernel(_of_summary(lambda: "mean_abs_change")),
+    "cid_ce": Kernel(_of_summary(_path_length), {"normalize": _FLAG}),
+    "abs_energy": Kernel(_of_summary(lambda: "energy")),
+    "skewness": Kernel(_of_summary(lambda: "skewness")),
+    "kurtosis": Kernel(_of_summary(lambda: "kurtosis")),
 }

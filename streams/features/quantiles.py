@@ -34,4 +34,4 @@ def _positions(wanted: tuple[float, ...], n_samples: int) -> tuple[tuple[int, ..
         MEDIAN if q == MEDIAN and has_two_in_the_middle else place - rank
         for q, place, rank in zip(wanted, places, lower, strict=True)
     ]
-    return (*lower, *(min(rank + 1, last) for rank in lower)), np.array(shares)
+    return (*lower, *(min(rank + 1, last) for rank in lower)), np.array(shares, dtype=np.float64)

@@ -1,6 +1,6 @@
 """Samples of many series by their rank."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -18,11 +18,12 @@ class KnownRanks:
         """Know none."""
         self._known: tuple[Mapping[int, int], IntArray] = ({}, np.empty(0, np.int64))
 
-    def including(self, rank: int) -> tuple[Mapping[int, int], IntArray]:
-        """Learn a rank, and give all known ones in ascending order, after the position of each in that order."""
+    def including(self, ranks: Iterable[int]) -> tuple[Mapping[int, int], IntArray]:
+        """Learn ranks, and give all known ones in ascending order, after the position of each in that order."""
         positions, ascending = self._known
-        if rank not in positions:
-            ascending = np.union1d(ascending, np.array([rank]))
+        new = [rank for rank in ranks if rank not in positions]
+        if new:
+            ascending = np.union1d(ascending, np.array(new))
             positions = {known: position for position, known in enumerate(ascending.tolist())}
             self._known = positions, ascending  # replaced as one, never changed: threads share it
         return positions, ascending

@@ -67,7 +67,7 @@ class _Partition:
 
     @property
     def state_bytes(self) -> dict[str, int]:
-        """Bytes held for each node's windows."""
+        """Bytes of the samples that are held for each node's windows, and of the messages that are ready."""
         held = self.engine.state_bytes
         for node, ready in self.ready.items():
             held[node] = held.get(node, 0) + sum(map(len, ready.messages))
@@ -205,15 +205,15 @@ class FeaturesStage:
         for closed in step.windows:
             ready = partition.ready.pop(closed.node, None)
             try:
-                windows = ready.messages if ready is not None and ready.window is closed else self._messages(closed)
+                messages = ready.messages if ready is not None and ready.window is closed else self._messages(closed)
             except Exception as error:
                 _log.exception("window of %s that ends at %d ns", closed.node, closed.end_ns)
                 text = f"the window of {closed.node} that ends at {utc_time(closed.end_ns)} has no features: {error!r}"
                 confirmations.append(await self._outbox.status(StatusEvent.WINDOW_FAILED, Severity.ERROR, text))
                 continue
-            for window in windows:
+            for message in messages:
                 key = closed.node.encode()
-                confirmations.append(await self._outbox.send(self._topics.features, key=key, value=window))
+                confirmations.append(await self._outbox.send(self._topics.features, key=key, value=message))
                 self._windows_sent += 1
         confirmations += [
             await self._outbox.status(

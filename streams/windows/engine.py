@@ -20,7 +20,7 @@ from pulsetrain.streams.windows.step import NodeEvent, SampleCounts, Step
 from pulsetrain.streams.windows.times import WindowTimes
 
 RESEND_LIMIT_NS = 300 * NS
-"""librdkafka's default `message.timeout.ms`: so long after a block, its producer sends no copy of it any more."""
+"""Copies of blocks and leftovers of ended sessions that come so much later can open windows again (decision 0005)."""
 
 TIMER_MARGIN_NS = 5 * NS
 """What `advance` waits beyond the idle timeout, for blocks that are appended but not fetched yet."""
@@ -114,7 +114,8 @@ class WindowEngine:
     def process(self, block: SampleBlock, offset: int, append_ns: int) -> Step:
         """Take the next block. `append_ns` is its append time (LogAppendTime).
 
-        Whatever it raises, the block's samples are counted, as dead-lettered; the message is then one to `skip`.
+        If it raises before the block is taken, its samples are counted as dead-lettered; the message is then one to
+        `skip`.
         """
         self._move_clock(append_ns)
         try:
@@ -124,11 +125,11 @@ class WindowEngine:
         except Exception:
             self._intake.give_up(block)
             raise
+        self._held.append(_Held(offset, self._clock_ns, node, run, arrival.last))
         if run is not None:
             self._close_passed(node, run)
-            if (prepared := run.prepare()) is not None:
+            if (prepared := run.prepare(run.source(block.entity, block.collector))) is not None:
                 self._prepared.append(prepared)
-        self._held.append(_Held(offset, self._clock_ns, node, run, arrival.last))
         return self._take_step()
 
     def skip(self, offset: int) -> Step:

@@ -29,6 +29,7 @@ class Run:
         self._holes: deque[tuple[int, int]] = deque()
         self._sources: dict[tuple[str, str], Source] = {}
         self._prepared: ClosedWindow | None = None
+        self._prepared_until = self.next
 
     def source(self, entity: str, collector: str) -> Source:
         """The state of a source, made at first sight."""
@@ -62,15 +63,19 @@ class Run:
         if self._prepared is not None and tick < self._prepared.end_ns:
             self._prepared = None
 
-    def prepare(self) -> ClosedWindow | None:
+    def prepare(self, newest_of: Source) -> ClosedWindow | None:
         """Put the next window together before the watermark passes it, once all sources have sent what lies in it.
 
-        None where they have not, or where it is prepared already. `close_passed` gives the same object, unless
-        samples that belong in it have come since.
+        Each window once: if something comes for it afterwards, it is put together again when it closes. None where it
+        is too early or was done; `close_passed` gives the same object unless something came. `newest_of` is the source
+        that has just sent, which is asked first.
         """
         end = self.next + self._times.length_ns
-        if self._prepared is not None or not all(source.reaches(end) for source in self._sources.values()):
+        if end <= self._prepared_until or not newest_of.reaches(end):
             return None
+        if not all(source.reaches(end) for source in self._sources.values()):
+            return None
+        self._prepared_until = end
         self._prepared = self._cut(self.next, complete=True)
         return self._prepared
 
@@ -86,7 +91,6 @@ class Run:
         """Leave every window that starts at or before `newest` to the worker that has emitted it."""
         self._sources.clear()
         self._holes.clear()
-        self._prepared = None
         self.first = self.next = self._emitted_until = self._times.first_start(self.newest + 1)
 
     @property
@@ -102,8 +106,7 @@ class Run:
     def _close(self, last_start: int, complete: bool) -> Iterator[ClosedWindow]:
         while self.next <= last_start:
             prepared, self._prepared = self._prepared, None
-            is_ready = complete and prepared is not None and prepared.start_ns == self.next
-            window = prepared if is_ready else self._cut(self.next, complete)
+            window = prepared if complete and prepared is not None else self._cut(self.next, complete)
             self.next += self._times.hop_ns
             self._emitted_until = self.next
             self._skip_holes()

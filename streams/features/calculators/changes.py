@@ -16,7 +16,7 @@ from pulsetrain.streams.features.calculators.calculator import (
     one_of,
 )
 from pulsetrain.streams.features.compiled.jit import compiled
-from pulsetrain.streams.features.kernels import KERNELS
+from pulsetrain.streams.features.quantiles import quantiles
 
 _STATISTICS: Final = {("mean", False): 0, ("mean", True): 1, ("var", False): 2, ("var", True): 3}
 """Aggregate and "absolute" to the position among what `_corridor_changes` gives."""
@@ -67,7 +67,7 @@ def _change_quantiles(parameter_sets: Sequence[ParameterSet]) -> Columns:
 
     0 where no two neighbours are inside, and where the corridor's ends are in the wrong order.
     """
-    shares = sorted({parameters[name] for parameters in parameter_sets for name in ("ql", "qh")})
+    shares = tuple(sorted({parameters[name] for parameters in parameter_sets for name in ("ql", "qh")}))
     corridors = sorted({(one["ql"], one["qh"]) for one in parameter_sets if one["ql"] < one["qh"]})
     lower = np.array([shares.index(ql) for ql, _ in corridors], dtype=np.int64)
     upper = np.array([shares.index(qh) for _, qh in corridors], dtype=np.int64)
@@ -77,7 +77,7 @@ def _change_quantiles(parameter_sets: Sequence[ParameterSet]) -> Columns:
     statistic_of = [_STATISTICS[one["f_agg"], one["isabs"]] for one in served]
 
     def compute(batch: Batch) -> FloatArray:
-        edges = np.stack([KERNELS["quantile"].compute(batch, q=share) for share in shares], axis=1)
+        edges = np.ascontiguousarray(quantiles(batch, shares).T)
         changes = np.empty((batch.n_series, len(corridors), len(_STATISTICS)))
         _corridor_changes(batch.values, batch.differences, edges, lower, upper, changes)
         features = np.zeros((batch.n_series, len(parameter_sets)))

@@ -23,7 +23,7 @@ def interpolate(found: FloatArray, lower: IntArray, upper: IntArray, shares: Flo
         share = shares[k]
         for s in range(found.shape[1]):
             low, high = found[lower[k], s], found[upper[k], s]
-            if low == high:
+            if low == high or share == 0:
                 quantiles[k, s] = low
             elif share < 0:
                 quantiles[k, s] = (low + high) / 2

@@ -12,7 +12,6 @@ from pulsetrain.streams.features.compiled.lanes import WIDTH, load, total, whole
 NEARLY_ZERO_VARIANCE = 1e-8
 """tsfresh calls a variance up to this zero (the absolute tolerance of numpy.isclose)."""
 
-
 _TOGETHER = 4
 """A sum waits for its previous addition; so many series at once fill the time."""
 

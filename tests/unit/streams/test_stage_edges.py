@@ -9,18 +9,23 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError
 from faust.types import TP
+from msgspec.structs import replace
 
 from pulsetrain.models.labels import LabelOutcome
+from pulsetrain.schemas.feature_window import encode_feature_window
 from pulsetrain.schemas.kafka import KafkaSettings
-from pulsetrain.schemas.sample_block import encode_sample_block
+from pulsetrain.schemas.sample_block import decode_sample_block, encode_sample_block
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams import shutdown
+from pulsetrain.streams.extraction import feature_windows
+from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.log_reader import LogReader
 from pulsetrain.streams.model_feed import ModelFeed
 from pulsetrain.streams.settings import WindowSettings, WorkerSettings
 from pulsetrain.streams.stages import features, learn
 from pulsetrain.streams.stages.features import FeaturesStage
 from pulsetrain.streams.stages.learn import LearnStage
+from pulsetrain.streams.windows import WindowEngine
 from tests.simulation import SECOND_NS, SimulatedNode
 
 KAFKA = KafkaSettings(bootstrap="127.0.0.1:1")
@@ -35,6 +40,7 @@ class _App:
 
     def __init__(self, end_offset: int = 0) -> None:
         self.sent: list[str] = []
+        self.values: list[bytes] = []
         self.crashed: list[BaseException] = []
         self.futures: list[asyncio.Future[None]] = []
         self.refuses = False
@@ -43,10 +49,11 @@ class _App:
         self.producer = SimpleNamespace(send=self._send)
         self.consumer = SimpleNamespace(highwaters=self._highwaters)
 
-    async def _send(self, topic: str, **_: Any) -> asyncio.Future[None]:
+    async def _send(self, topic: str, value: bytes, **_: Any) -> asyncio.Future[None]:
         if self.refuses:
             raise KafkaConnectionError("the producer is closed")
         self.sent.append(topic)
+        self.values.append(value)
         confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         confirmed.set_result(None)
         return confirmed
@@ -116,6 +123,44 @@ def _stage(app: _App) -> FeaturesStage:
 async def _settled() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
+
+
+def test_a_window_for_which_something_comes_after_it_was_computed_is_computed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(features, "records_before", _nothing_before)
+    append_s = time.time()
+    blocks = list(SimulatedNode("node", 1, int(append_s - 60) * SECOND_NS).blocks(9))
+    extra = replace(
+        blocks[4],
+        sequence=1000,
+        sent_until_ns=int(blocks[4].ticks_ns[-1]),
+        ticks_ns=blocks[4].ticks_ns[-1:] - SECOND_NS // 20,
+        values=blocks[4].values[-1:] + 1000.0,
+    )
+    messages = [encode_sample_block(block) for block in (*blocks[:5], extra, *blocks[5:])]
+    engine, sets = WindowEngine(SETTINGS.windows), FeatureSets.from_fc_parameters()
+    steps = [
+        engine.process(decode_sample_block(message), offset, round(append_s * 1000) * 1_000_000)
+        for offset, message in enumerate(messages)
+    ]
+    prepared = {id(window) for step in steps for window in step.prepared}
+    assert {id(window) in prepared for step in steps for window in step.windows} == {True, False}
+    expected = [
+        encode_feature_window(window)
+        for step in steps
+        for closed in step.windows
+        for window in feature_windows(closed, sets, SETTINGS.windows)
+    ]
+
+    async def scenario() -> None:
+        app, acked = _App(), list[int]()
+        events = [_Event(offset, message, append_s, acked) for offset, message in enumerate(messages)]
+        await _stage(app).consume(_Stream(events))  # type: ignore[arg-type]
+        assert app.values == expected
+        assert len(expected) == 2
+
+    asyncio.run(scenario())
 
 
 def test_a_recall_that_fails_is_tried_again_and_the_message_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,11 +82,26 @@ def test_a_series_that_is_not_finite_has_no_sample_at_any_rank() -> None:
 
 def test_known_ranks_stay_in_order_and_each_knows_its_position() -> None:
     known = KnownRanks()
-    for rank in (7, 3, 9, 3):
-        positions, ascending = known.including(rank)
-        assert ascending[positions[rank]] == rank
+    for ranks in ([7], [3, 9], [3]):
+        positions, ascending = known.including(ranks)
+        assert [ascending[positions[rank]] for rank in ranks] == ranks
     assert ascending.tolist() == [3, 7, 9]
     assert positions == {3: 0, 7: 1, 9: 2}
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 3, 8, 301])
+def test_quantiles_that_are_whole_numbers_are_the_extremes(n_samples: int) -> None:
+    values = np.random.default_rng(9).normal(size=(3, n_samples))
+    for wanted in ([{"q": 0}, {"q": 1}], [{"q": 1}], [{"q": 0}]):
+        feature_set = FeatureSet.from_fc_parameters({"quantile": wanted})
+        expected = np.quantile(values, [one["q"] for one in wanted], axis=-1).T
+        np.testing.assert_array_equal(extract(values, feature_set), expected)
+
+
+def test_the_median_of_huge_samples_is_one_of_them() -> None:
+    values = np.array([[-1.7e308, 1.0, 1.7e308], [1.7e308, 1.6e308, -1.7e308]])
+    median = extract(values, FeatureSet.from_fc_parameters({"median": None}))
+    np.testing.assert_array_equal(median, [[1.0], [1.6e308]])
 
 
 def test_quantiles_are_right_from_the_first_batch_on_in_every_thread() -> None:
