@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from faust.transport.drivers import aiokafka
+from faust.transport.producer import ProducerBuffer
 from mode.services import WaitResults
 
 from pulsetrain.streams.faust_seek import SettledSeekConsumer
@@ -70,7 +71,24 @@ class _DirectConsumer(_Consumer):
         )
 
 
+class _Buffer(ProducerBuffer):
+    """Faust looks into its settings before each message for whether the producer has a thread: ours has none."""
+
+    @property
+    def size(self) -> int:
+        """Messages that are waiting to be sent."""
+        return int(self.pending.qsize())
+
+
+class _Producer(aiokafka.Producer):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.buffer = _Buffer(loop=self.loop, beacon=self.beacon)
+        self.buffer.app = self.app
+
+
 class DirectTransport(ShortWaitTransport):
     """Hands a message over without a task where nothing has to be waited for."""
 
     Consumer = _DirectConsumer
+    Producer = _Producer
