@@ -1,13 +1,10 @@
 """What the agent itself costs, and how well it keeps its schedule."""
 
-import math
-import os
 import time
 from collections.abc import Callable
 
 from pulsetrain.agents.collectors.base import HOST, Roots, Support
-from pulsetrain.agents.collectors.kernel_file import KernelFile
-from pulsetrain.agents.errors import CollectError
+from pulsetrain.agents.collectors.own_process import OwnProcess
 from pulsetrain.agents.run_stats import RunStats
 
 _METRICS = (
@@ -19,7 +16,6 @@ _METRICS = (
     "pulsetrain.agent.samples.lost",
     "pulsetrain.agent.degraded.level",
 )
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class OwnCostCollector:
@@ -41,12 +37,9 @@ class OwnCostCollector:
     ) -> None:
         self.name = "agent"
         self.entity = HOST
-        self._file = KernelFile(roots.proc / "self/statm")
-        self.source = str(self._file.path)
+        self._process = OwnProcess(roots.proc, cpu_time_ns, monotonic_ns)
+        self.source = self._process.source
         self._stats = stats
-        self._cpu_time_ns = cpu_time_ns
-        self._monotonic_ns = monotonic_ns
-        self._previous: tuple[int, int] | None = None
 
     def is_supported(self) -> Support:
         """Always: what can't be read is missing."""
@@ -60,8 +53,8 @@ class OwnCostCollector:
         """The figures; memory is NaN where it can't be read."""
         stats = self._stats
         return (
-            self._cpu_share(),
-            self._resident_bytes(),
+            self._process.cpu_share(),
+            self._process.resident_bytes(),
             stats.collect_seconds,
             stats.tick_delay_seconds,
             stats.skipped_ticks,
@@ -75,17 +68,4 @@ class OwnCostCollector:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
-
-    def _cpu_share(self) -> float:
-        previous, now = self._previous, (self._cpu_time_ns(), self._monotonic_ns())
-        self._previous = now
-        if previous is None or now[1] <= previous[1]:
-            return math.nan
-        return (now[0] - previous[0]) / (now[1] - previous[1])
-
-    def _resident_bytes(self) -> float:
-        try:
-            return float(self._file.read().split()[1]) * _PAGE_BYTES
-        except (CollectError, ValueError, IndexError):
-            return math.nan
+        self._process.close()
