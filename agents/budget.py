@@ -6,8 +6,8 @@ import msgspec
 class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Over any of these the agent reads less often, until it is back within them.
 
-    `cpu_percent`: processor time of one core, `memory_mebibytes`: resident memory of the agent, `load_per_core`: the
-    node's 1-minute load average by logical core.
+    `cpu_percent`: processor time of one core, `memory_mebibytes`: resident memory, both of the agent and of the
+    programs that it runs; `load_per_core`: the node's 1-minute load average by logical core.
 
     Raises:
         ValueError: a limit is not positive.

@@ -201,10 +201,15 @@ AGENT_METRICS = (
     gauge(
         "pulsetrain.agent.cpu.utilization",
         "1",
-        "CPU time of the agent as a share of one CPU.",
+        "CPU time of the agent and of the programs that it runs as a share of one CPU.",
         judged_by=JudgedBy.NOTHING,
     ),
-    gauge("pulsetrain.agent.memory.usage", "By", "Resident memory of the agent.", judged_by=JudgedBy.NOTHING),
+    gauge(
+        "pulsetrain.agent.memory.usage",
+        "By",
+        "Resident memory of the agent; of the programs that it runs, without the pages of files.",
+        judged_by=JudgedBy.NOTHING,
+    ),
     gauge(
         "pulsetrain.agent.collect.duration",
         "s",

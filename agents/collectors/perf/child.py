@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Protocol
 
+from pulsetrain.agents.collectors.child_processes import OWN_CHILDREN, ChildProcesses
 from pulsetrain.agents.collectors.perf.intervals import LineReader
 from pulsetrain.agents.collectors.perf.trial import Answer, Run
 
@@ -75,12 +76,15 @@ class PerfChild:
     Args:
         command: the program and its arguments; no shell sees them.
         environment: all of its environment.
+        children: what it costs is part of what this process costs.
 
     Raises:
         OSError: it can't be started.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], children: ChildProcesses = OWN_CHILDREN
+    ) -> None:
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -90,6 +94,8 @@ class PerfChild:
             bufsize=0,
             process_group=0,
         )
+        self._children = children
+        children.add(self._process.pid)
         self._reader = LineReader()
         self._errors = b""
         if self._process.stdout is None or self._process.stderr is None:
@@ -151,6 +157,7 @@ class PerfChild:
             end()
             try:
                 self._process.wait(_END_SECONDS)
+                self._children.remove(self._process.pid)
                 return
             except subprocess.TimeoutExpired:
                 continue
