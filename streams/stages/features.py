@@ -7,10 +7,10 @@ window survives the death of its worker without any state on disk (decision 0005
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import faust
 from aiokafka.errors import KafkaError
@@ -23,6 +23,7 @@ from pulsetrain.schemas.sample_block import decode_sample_block
 from pulsetrain.schemas.status import Severity, StatusEvent
 from pulsetrain.schemas.times import utc_time
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.direct_events import direct_events
 from pulsetrain.streams.extraction import feature_windows
 from pulsetrain.streams.features import FeatureSets
 from pulsetrain.streams.ordered_acks import OrderedAcks
@@ -91,14 +92,11 @@ class FeaturesStage:
         self._windows_sent = 0
         self._unknown_metrics: frozenset[str] = frozenset()
 
-    async def consume(self, stream: StreamT[Any]) -> None:
+    async def consume(self, events: AsyncIterable[EventT[bytes]]) -> None:
         """Takes the samples topic message by message; never acknowledges out of order."""
-        unacknowledged = cast(faust.Stream[bytes], stream).noack()
-        async for _ in unacknowledged:
-            event = unacknowledged.current_event
+        async for event in events:
             try:
-                if event is not None:
-                    await self._take(event)
+                await self._take(event)
             except Exception as error:  # the engine has moved on: nothing after this may be acknowledged
                 self._stop_worker(error)
                 return
@@ -275,7 +273,11 @@ def attach(app: faust.App, kafka: KafkaSettings, topics: TopicNames, settings: W
     """Adds the stage's agent, timers and signal handlers to the app."""
     stage = FeaturesStage(app, kafka, topics, settings)
     samples = app.topic(topics.samples, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw")
-    app.agent(samples, name=STAGE)(stage.consume)
+
+    @app.agent(samples, name=STAGE)
+    async def consume(stream: StreamT[Any]) -> None:
+        await stage.consume(direct_events(stream))
+
     app.timer(interval=1.0)(stage.close_idle_windows)
     app.timer(interval=settings.heartbeat_seconds)(stage.heartbeat)
 

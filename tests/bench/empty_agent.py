@@ -18,6 +18,7 @@ from faust.sensors import Monitor
 
 from pulsetrain.schemas.kafka import KafkaSettings
 from pulsetrain.schemas.topics import TopicNames
+from pulsetrain.streams.direct_events import direct_events
 from pulsetrain.streams.faust_app import make_app
 from pulsetrain.streams.faust_transport import ShortWaitTransport
 
@@ -37,9 +38,11 @@ def main(kind: str, bootstrap: str, prefix: str, partitions: str, folder: str, e
 
     async def consume(stream: Any) -> None:
         numbers = count(1)
-        async for event in stream.events():
+        async for event in stream.events() if kind == "plain" else direct_events(stream):
             if next(numbers) % events_per_record == 0:
                 await features.send(key=event.key, value=next(values))
+            if kind != "plain":
+                event.ack()
 
     app.agent(samples, name="empty")(consume)
     loop = asyncio.new_event_loop()
