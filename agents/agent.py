@@ -51,6 +51,8 @@ def run_agent(settings: AllSettings, orders: Orders, read_anew: Callable[[], All
     queue_bytes = int(settings.agent.queue_mebibytes * _MEBIBYTE)
     publisher = Publisher(gate.open_producer, stats, queue_bytes, spool=spool)
     agent = _Agent(settings, publisher, stats, orders, read_anew)
+    for complaint in () if spool is None else spool.complaints:
+        agent.tell_loss(complaint)
     gate.start()
     try:
         agent.run()
@@ -100,6 +102,11 @@ class _Agent:
                 break
             run = self._next_run(before)
         self._reporter.stopped()
+
+    def tell_loss(self, text: str) -> None:
+        """Tell of samples that are lost and that nobody can number."""
+        _LOG.warning("%s", text)
+        self._reporter.notice(Notice(StatusEvent.SAMPLES_DROPPED, Severity.WARNING, text))
 
     def _new_run(self) -> Run:
         return Run(self._settings.agent, self._outlet, self._reporter, self._stats)
@@ -162,6 +169,8 @@ def _opened_spool(settings: SpoolSettings, stats: RunStats) -> Spool | None:
         stats.spool_failures += 1
         _LOG.warning("%s Messages wait in memory while Kafka is away.", error)
         return None
+    stats.spool_unreadable_files += spool.unreadable_files
+    stats.spool_unreadable_bytes += spool.unreadable_bytes
     if spool.unread_messages:
         _LOG.info("%d messages of an earlier run are sent first.", spool.unread_messages)
     return spool

@@ -180,9 +180,12 @@ class Publisher:
 
     def _next_source(self) -> deque[_Held] | None:
         """The queue that begins with the next message; what is in the spool goes through the front."""
-        if not self._front and self._spool is not None and (taken := self._spool.take()) is not None:
-            message, position = taken
-            self._front.append(_Held(message, self._clock(), position))
+        if not self._front and self._spool is not None:
+            if (taken := self._spool.take()) is not None:
+                message, position = taken
+                self._front.append(_Held(message, self._clock(), position))
+            elif self._spool.unread_messages:
+                return None
         return self._front or self._queue or None
 
     def _settle(self, held: _Held, error: KafkaError | None, _: Message) -> None:

@@ -157,6 +157,8 @@ class Reporter:
             "dropped": stats.dropped,
             "lost_samples": stats.lost_samples,
             "spool_failures": stats.spool_failures,
+            "spool_unreadable_files": stats.spool_unreadable_files,
+            "spool_unreadable_bytes": stats.spool_unreadable_bytes,
             "degraded_level": stats.degraded_level,
             **{f"unsupported.{name}": reason for name, reason in self._unsupported.items()},
         }

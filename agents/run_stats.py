@@ -58,6 +58,9 @@ class RunStats:
     lost_samples: int = 0
     spool_failures: int = 0
     """How often the spool could not be written."""
+    spool_unreadable_files: int = 0
+    spool_unreadable_bytes: int = 0
+    """What an earlier run left in the spool and that can't be read; how many samples that were is not known."""
     loss_reasons: dict[str, str] = field(default_factory=dict)
     """Why samples were lost since that was last told: the first reason of each kind."""
     collectors: dict[str, CollectorHealth] = field(default_factory=dict)

@@ -1,9 +1,11 @@
 """One file of the spool: written only at its end, read from its beginning, removed as a whole."""
 
+import errno
 import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,12 +22,15 @@ from pulsetrain.agents.spool.record import (
 Write = Callable[[int, bytes], int]
 """`os.write`: writes some of the bytes and says how many."""
 
-_NAME = re.compile(r"([0-9]{20})\.spool")
+_NAME = re.compile(r"(0[0-9]{19})\.spool")
+"""No agent writes so many that the first digit changes; all of them fit 64 bits."""
 _OWNER_ONLY = 0o600
 _NOT_ELSEWHERE = os.O_NOFOLLOW | os.O_CLOEXEC
 """A link that somebody put into the folder must not lead the agent to another file, which it would cut."""
-_LARGEST_BYTES = 64 * 2**20
-"""No file of ours is larger; what lies beyond is not read."""
+_LARGEST_BYTES = 16 * 2**20
+"""No file of ours is nearly as large."""
+SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Errors that say nothing of the file: it can be opened later."""
 
 
 class Position(NamedTuple):
@@ -53,7 +58,7 @@ class Segment:
         self.newest_ns = 0
         self.unread_messages = 0
         self.unread_samples = 0
-        self._path = folder / f"{number:020}.spool"
+        self._path = segment_path(folder, number)
         self._file: int | None = None
 
     @classmethod
@@ -83,22 +88,30 @@ class Segment:
             read_until: where what was already delivered ends.
 
         Raises:
-            OSError: it can't be read.
+            DamagedError: it can't be read, or is something else.
+            OSError: it can't be read now (`SHORTAGES`).
         """
         segment = cls(folder, number)
-        with os.fdopen(os.open(segment._path, os.O_RDWR | _NOT_ELSEWHERE), "rb") as file:
-            content = file.read(_LARGEST_BYTES)
-            for end, message in intact_records(content):
-                if end <= read_until:
-                    segment.read_until = end
-                else:
-                    segment._count(message)
-                segment.end = end
-            torn_bytes = os.fstat(file.fileno()).st_size - segment.end
-            if torn_bytes > 0:
-                with suppress(OSError):  # what can't be cut off is skipped again at the next start
-                    os.ftruncate(file.fileno(), segment.end)
-        return segment, max(0, torn_bytes)
+        try:
+            content = _content(segment._path)
+        except OSError as error:
+            raise _damage(error) from error
+        for end, message in intact_records(content):
+            if end <= read_until:
+                segment.read_until = end
+            else:
+                segment._count(message)
+            segment.end = end
+        torn_bytes = max(0, len(content) - segment.end)
+        if torn_bytes:
+            with suppress(OSError):  # what can't be cut off is skipped again at the next start
+                _cut(segment._path, segment.end)
+        return segment, torn_bytes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no message was written."""
+        return self.end == len(FILE_HEADER)
 
     @property
     def end_position(self) -> Position:
@@ -132,6 +145,7 @@ class Segment:
 
         Raises:
             DamagedError: it is not what was written, or can't be read.
+            OSError: it can't be read now (`SHORTAGES`).
         """
         try:
             if self._file is None:
@@ -141,7 +155,7 @@ class Segment:
             length = body_bytes(frame) if len(frame) == FRAME_BYTES else 0
             message = decode_record(frame, os.pread(self._file, min(length, self.end - begin), begin))
         except OSError as error:
-            raise DamagedError(f"{self._path} can't be read: {error.strerror}") from error
+            raise _damage(error, f"{self._path} can't be read: ") from error
         if message is None:
             raise DamagedError(f"{self._path} was changed by somebody else")
         self.read_until = begin + length
@@ -166,15 +180,61 @@ class Segment:
         self.unread_samples += message.samples
 
 
+def segment_path(folder: Path, number: int) -> Path:
+    """Where a segment lies."""
+    return folder / f"{number:020}.spool"
+
+
 def segment_numbers(folder: Path) -> list[int]:
-    """The numbers of the segments in a folder, ascending; other files, and links, are left alone.
+    """The numbers of the segments in a folder, ascending; files of other names are left alone.
 
     Raises:
         OSError: the folder can't be listed.
     """
     with os.scandir(folder) as entries:
-        files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-    return sorted(int(match[1]) for name in files if (match := _NAME.fullmatch(name)))
+        names = [entry.name for entry in entries]
+    return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
+
+
+def _content(path: Path) -> bytes:
+    """What a segment has; empty or a part of the header if a crash left it so.
+
+    Raises:
+        OSError: it can't be read.
+        DamagedError: it is something else.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NOT_ELSEWHERE)
+    with _closing(file):
+        status = os.fstat(file)
+        if stat.S_ISDIR(status.st_mode):
+            raise DamagedError("it is a folder")
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedError("it is no file")
+        if status.st_size > _LARGEST_BYTES:
+            raise DamagedError(f"it has {status.st_size} bytes, more than any segment")
+        content = os.pread(file, status.st_size, 0)
+    header = content[: len(FILE_HEADER)]
+    if not FILE_HEADER.startswith(header):
+        raise DamagedError("it does not begin like a segment of this version")
+    return content
+
+
+def _damage(error: OSError, what: str = "") -> Exception:
+    return error if error.errno in SHORTAGES else DamagedError(f"{what}{error.strerror}")
+
+
+def _cut(path: Path, size: int) -> None:
+    file = os.open(path, os.O_WRONLY | _NOT_ELSEWHERE)
+    with _closing(file):
+        os.ftruncate(file, size)
+
+
+@contextmanager
+def _closing(file: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(file)
 
 
 def _write_all(file: int, content: bytes, write: Write) -> None:

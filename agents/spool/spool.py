@@ -1,19 +1,26 @@
 """The spool: a folder of segments, read from the oldest message on, bounded in size and age."""
 
 import fcntl
-import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.spool.delivered import NAME as MARK
 from pulsetrain.agents.spool.delivered import DeliveredMark
 from pulsetrain.agents.spool.record import SpooledMessage
-from pulsetrain.agents.spool.segment import DamagedError, Position, Segment, Write, segment_numbers
-
-_LOG = logging.getLogger(__name__)
+from pulsetrain.agents.spool.segment import (
+    SHORTAGES,
+    DamagedError,
+    Position,
+    Segment,
+    Write,
+    segment_numbers,
+    segment_path,
+)
+from pulsetrain.agents.spool.set_aside import SetAside
 
 SEGMENT_BYTES = 2**20
 """A segment that has so many bytes is not written any more; it is what is dropped or deleted at once."""
@@ -37,6 +44,9 @@ class Spool:
     A message is first taken, then, when Kafka has it, delivered. Nothing is forced to the disk (fsync): what was
     written survives the death of the process, not the one of the machine.
 
+    A file of an earlier run that can't be read is set aside, and all others go on. `complaints` say what there is to
+    tell of that; `unreadable_files` and `unreadable_bytes` count it, the latter with what a crash tore.
+
     Args:
         folder: is made if it is not there; belongs to one agent.
         limit_bytes: what the segments have at most; then the oldest is dropped.
@@ -58,12 +68,17 @@ class Spool:
         self._write = write
         self._segments: deque[Segment] = deque()
         self._writable: Segment | None = None
-        self.torn_bytes = 0
+        self.unreadable_files = self.unreadable_bytes = 0
+        self.complaints: list[str] = []
         try:
             folder.mkdir(mode=_OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
-            self._lock = _locked(folder)
-            self._mark = DeliveredMark(folder)
-            self._next_number = self._recover()
+            with ExitStack() as opened:
+                opened.callback(os.close, _locked(folder))
+                self._set_aside = SetAside(folder)
+                self._mark = self._opened_mark()
+                opened.callback(self._mark.close)
+                self._next_number = self._recover()
+                self._opened = opened.pop_all()
         except OSError as error:
             raise SpoolError(f"The spool {folder} can't be used: {error.strerror or error}.") from error
 
@@ -74,8 +89,8 @@ class Spool:
 
     @property
     def bytes_on_disk(self) -> int:
-        """What the segments have."""
-        return sum(segment.end for segment in self._segments)
+        """What the segments and what is set aside have."""
+        return sum(segment.end for segment in self._segments) + self._set_aside.bytes_on_disk
 
     def append(self, message: SpooledMessage) -> Position:
         """Write a message behind all others; makes room by dropping the oldest.
@@ -84,13 +99,14 @@ class Spool:
             OSError: it can't be written; what was written before is untouched.
         """
         size = len(message.key) + len(message.value)
-        while self._segments and self.bytes_on_disk + size > self._limit_bytes:
-            self._drop_oldest(f"the spool has reached its size of {self._limit_bytes / 2**20:g} MiB")
+        self._make_room(size)
         segment = self._segment_for(size)
         try:
             segment.append(message, self._write)
         except OSError:
             self._seal()
+            if segment.is_empty:
+                self._remove(segment)
             raise
         return segment.end_position
 
@@ -105,13 +121,18 @@ class Spool:
         return position
 
     def take(self) -> tuple[SpooledMessage, Position] | None:
-        """The oldest message that was not taken yet; None if there is none. What can't be read is dropped."""
+        """The oldest message that was not taken yet; None if there is none, or it can't be read at this moment.
+
+        What can't be read at all is dropped.
+        """
         for segment in list(self._segments):
             if segment.unread_messages:
                 try:
                     message = segment.read()
                 except DamagedError as error:
                     self._drop(segment, str(error))
+                except OSError:  # the process may open no more files
+                    return None
                 else:
                     return message, Position(segment.number, segment.read_until)
         return None
@@ -124,6 +145,7 @@ class Spool:
 
     def expire(self, time_ns: int) -> None:
         """Drop what is too old at a time (Unix)."""
+        self._set_aside.expire(time_ns - self._max_age_ns)
         while self._segments and time_ns - self._segments[0].newest_ns > self._max_age_ns:
             self._drop_oldest(f"the spool keeps messages for {self._max_age_ns / _NS_PER_SECOND:g} s")
 
@@ -131,24 +153,38 @@ class Spool:
         """Close all files; what was not delivered stays for the next start."""
         for segment in self._segments:
             segment.close()
-        self._mark.close()
-        os.close(self._lock)
+        self._opened.close()
+
+    def _opened_mark(self) -> DeliveredMark:
+        try:
+            return DeliveredMark(self._folder)
+        except OSError as error:
+            if error.errno in SHORTAGES:
+                raise
+            self._set_aside.add(self._folder / MARK, error.strerror or str(error))
+            return DeliveredMark(self._folder)
 
     def _recover(self) -> int:
         """Find what an earlier process left; returns the number of the next segment."""
-        mark = self._mark.read()
+        mark, torn_bytes = self._mark.found, 0
         number = mark.segment
         for number in segment_numbers(self._folder):
-            segment, torn_bytes = Segment.recover(self._folder, number, mark.end if number == mark.segment else 0)
-            self.torn_bytes += torn_bytes
+            try:
+                segment, torn = Segment.recover(self._folder, number, mark.end if number == mark.segment else 0)
+            except DamagedError as error:
+                self._set_aside.add(segment_path(self._folder, number), str(error))
+                continue
+            torn_bytes += torn
             if number >= mark.segment and segment.unread_messages:
                 self._segments.append(segment)
             else:
-                segment.remove()
-        if self.torn_bytes:
-            _LOG.warning(
-                "%d bytes of the spool %s were no whole message and are skipped.", self.torn_bytes, self._folder
-            )
+                with suppress(OSError):  # what can't be deleted comes again after the next start
+                    segment.remove()
+        if torn_bytes:
+            self.complaints.append(f"{torn_bytes} bytes of the spool {self._folder} were no whole message.")
+        self.complaints += self._set_aside.complaints()
+        self.unreadable_files = self._set_aside.new_files
+        self.unreadable_bytes = torn_bytes + self._set_aside.new_bytes
         return max(number, mark.segment) + 1
 
     def _segment_for(self, size: int) -> Segment:
@@ -163,6 +199,15 @@ class Spool:
         if self._writable is not None:
             self._writable.close()
             self._writable = None
+
+    def _make_room(self, size: int) -> None:
+        reason = f"the spool has reached its size of {self._limit_bytes / 2**20:g} MiB"
+        while self.bytes_on_disk + size > self._limit_bytes:
+            if self._set_aside.drop_oldest():
+                continue
+            if not self._segments:
+                return
+            self._drop_oldest(reason)
 
     def _drop_oldest(self, reason: str) -> None:
         self._drop(self._segments[0], reason)

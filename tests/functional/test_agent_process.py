@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
 from pulsetrain.schemas.kafka import KafkaSettings
@@ -180,3 +181,27 @@ def test_the_command_keeps_its_process_and_its_flags_when_it_becomes_the_agent(u
     assert f"PULSETRAIN_TOPICS__PREFIX={unique}".encode() in environment
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
     assert f"OPENBLAS_NUM_THREADS={threads}".encode() in environment
+
+
+def test_a_segment_that_cannot_be_read_is_told_and_keeps_nothing_else_from_being_sent(
+    broker: EmbeddedBroker, unique: str, tmp_path: Path
+) -> None:
+    topics = TopicNames(unique)
+    broker.declare([topics.samples, topics.status])
+    status = TopicReader(KafkaSettings(bootstrap=broker.bootstrap), topics.status)
+    segment = tmp_path / "spool" / "00000000000000000001.spool"
+    segment.mkdir(parents=True)
+
+    def told() -> list[dict[str, Any]]:
+        messages = [json.loads(record.value or b"{}") for record in status.poll()]
+        return messages if "heartbeat" in {message["event"] for message in messages} else []
+
+    with agent(broker.bootstrap, unique, tmp_path) as process:
+        messages = wait_until("a heartbeat", told, WAIT_SECONDS)
+        process.terminate()
+        assert process.wait(WAIT_SECONDS) == 0
+        assert process.log().count(str(segment)) == 1
+    status.close()
+    by_event = {message["event"]: message for message in messages}
+    assert f"first {segment} (it is a folder)" in by_event["samples_dropped"]["message"]
+    assert by_event["heartbeat"]["details"]["spool_unreadable_files"] == 1

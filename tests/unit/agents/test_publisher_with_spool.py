@@ -306,3 +306,24 @@ def test_an_agent_without_room_for_large_files_goes_on_with_messages_in_memory(t
             code = 0 if (pending, node.delivered, failures > 0) == (300, list(range(300)), True) else 2
         os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_waits_in_memory_does_not_overtake_a_spool_that_cannot_be_read_at_this_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(tmp_path)
+    node.send(0)
+    node.report(AWAY)
+    for number in range(1, 6):
+        node.send(number)
+    node.crash()
+    node = Node(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(node.spool, "take", lambda: None)
+        node.disk_full = True
+        for number in range(6, 9):
+            node.send(number)
+        assert node.producer.held == []
+    node.disk_full = False
+    node.deliver_all()
+    assert node.delivered == list(range(9))

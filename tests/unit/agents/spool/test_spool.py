@@ -119,11 +119,11 @@ def test_a_torn_last_record_is_cut_off_once_and_costs_no_other(torn_bytes: int, 
         content = path.read_bytes()
         path.write_bytes(content[:-torn_bytes] + garbage)
         spool = open_spool(folder)
-        assert spool.torn_bytes > 0
+        assert spool.unreadable_bytes > 0
         spool.append(message(4))
         spool.close()
         spool = open_spool(folder)
-        assert spool.torn_bytes == 0
+        assert spool.unreadable_bytes == 0
         assert take_all(spool) == [0, 1, 2, 4]
         spool.close()
 
@@ -195,7 +195,7 @@ def test_a_disk_that_fills_up_at_any_byte_costs_only_what_it_refused(tmp_path: P
     assert accepted[-10:] == list(range(30, 40))
     spool.close()
     spool = open_spool(tmp_path)
-    assert spool.torn_bytes == 0
+    assert spool.unreadable_bytes == 0
     assert take_all(spool) == accepted
 
 
