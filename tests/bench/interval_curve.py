@@ -39,6 +39,7 @@ from tests.topic_log import TopicReader
 _INTERVALS_MS = (100, 200, 500, 1000)
 _RECORDED_MS = _INTERVALS_MS[0]
 _SECONDS_OF_FAULTS = (0.3, 0.7, 1.5, 3.0)
+_TIMES_EACH = 3
 _SEED = 7
 _QUIET_SECONDS = 40.0
 _GAP_SECONDS = 7.0
@@ -61,7 +62,8 @@ _STRETCH = 10
 _QUIET_SHARE = 0.95
 
 _ROUNDS, _WARM_UP_SECONDS, _SLICE_SECONDS = 2, 1.0, 5.0
-_FAULTS = f"{len(KINDS) * len(_SECONDS_OF_FAULTS)} faults of {_SECONDS_OF_FAULTS[0]:g} to {_SECONDS_OF_FAULTS[-1]:g} s"
+_PLAN = tuple((kind, seconds) for kind in KINDS for seconds in _SECONDS_OF_FAULTS) * _TIMES_EACH
+_FAULTS = f"{len(_PLAN)} faults of {_SECONDS_OF_FAULTS[0]:g} to {_SECONDS_OF_FAULTS[-1]:g} s"
 
 FIGURES = tuple(
     figure
@@ -163,8 +165,7 @@ class _Series:
 def _recorded(bootstrap: str, folder: Path) -> tuple[list[SampleBlock], list[Fault]]:
     """Blocks of an agent at the shortest interval, and the faults that were made meanwhile."""
     random = Random(_SEED)
-    plan = [(kind, seconds) for kind in KINDS for seconds in _SECONDS_OF_FAULTS]
-    random.shuffle(plan)
+    plan = random.sample(_PLAN, len(_PLAN))
     faults = []
     with ExitStack() as stack:
         disturb = stack.enter_context(injector(folder))
