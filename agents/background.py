@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pulsetrain.agents.collectors.base import BackgroundCollector, Collected
+from pulsetrain.agents.collectors.base import BackgroundCollector, Collected, Notice
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground
 from pulsetrain.agents.errors import failure_of
 from pulsetrain.agents.schedule import ticks
@@ -23,6 +23,9 @@ _NS_PER_MS = 1_000_000
 
 MAX_WAITING = 64
 """Outcomes of one thread that wait for the runner; it takes them several times a second."""
+
+MAX_NOTICES = 100
+"""Of one thread that wait for the runner."""
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
 """When a source that is not supported is tried again: a driver may come, a process may start."""
@@ -53,7 +56,10 @@ class Outcome:
 
 
 class BackgroundThread:
-    """Asks one collector; the outcomes are taken by another thread.
+    """Asks one collector; the outcomes and the notices are taken by another thread.
+
+    What has happened is told once and stays true, so a notice is handed over whatever becomes of the call that brought
+    it: of a call that came too late, or whose outcome finds no room, only the observations are lost.
 
     Args:
         registered: the collector and its importance.
@@ -75,6 +81,7 @@ class BackgroundThread:
         self._time_ns = time_ns
         self._monotonic = monotonic
         self._outcomes: deque[Outcome] = deque()
+        self._notices: deque[Notice] = deque()
         self._stop = threading.Event()
         self._asked: tuple[int, float] | None = None
         self._closing = threading.Lock()
@@ -91,7 +98,7 @@ class BackgroundThread:
     @property
     def is_quiet(self) -> bool:
         """Whether there is nothing to take and no call under way."""
-        return self._asked is None and not self._outcomes
+        return self._asked is None and not self._outcomes and not self._notices
 
     def start(self) -> None:
         """Begin to ask."""
@@ -101,6 +108,11 @@ class BackgroundThread:
         """What has come since the last time."""
         while self._outcomes:
             yield self._outcomes.popleft()
+
+    def notices(self) -> Iterator[Notice]:
+        """What was told since the last time."""
+        while self._notices:
+            yield self._notices.popleft()
 
     def hangs_since_ns(self) -> int | None:
         """The tick whose call has had no answer for longer than the deadline; None if there is none."""
@@ -173,6 +185,7 @@ class BackgroundThread:
         self._asked = (tick_ns, begin)
         try:
             collected = self.collector.collect(tick_ns)
+            self._tell(collected.notices)
         except Exception as error:  # a fault in one collector must not end the others
             failure = failure_of(error)
         self._asked = None
@@ -181,6 +194,12 @@ class BackgroundThread:
             late = f"answered after {seconds:.1f} s, later than its deadline of {self.collector.deadline_seconds:g} s"
             collected, failure = None, late if failure is None else f"{failure} ({late})"
         self._put(self._outcome(tick_ns, seconds, collected, failure))
+
+    def _tell(self, notices: Sequence[Notice]) -> None:
+        room = MAX_NOTICES - len(self._notices)
+        self._notices += notices[:room]
+        if len(notices) > room:
+            _LOG.warning("The collector %s had %d more messages, which are not sent.", self.name, len(notices) - room)
 
     def _outcome(
         self,

@@ -1,6 +1,5 @@
 """From the threads of background collectors to batches: checks times, counts what is lost, tells how they fare."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -12,11 +11,6 @@ from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.schedule import PATIENCE_NS
 from pulsetrain.agents.session import Batch
 from pulsetrain.schemas.times import utc_time
-
-_LOG = logging.getLogger(__name__)
-
-_MAX_NOTICES = 100
-"""Of one call."""
 
 _FORGET_EVERY_NS = 60_000_000_000
 _NO_ROOM = "no room for observations"
@@ -84,6 +78,8 @@ class BackgroundFeed:
                 self._watch(thread)
                 for outcome in thread.outcomes():
                     self._take(thread, outcome, now_ns)
+                for notice in thread.notices():
+                    self._listener.notice(notice)
 
     def _take(self, thread: BackgroundThread, outcome: Outcome, now_ns: int) -> None:
         name = thread.collector.name
@@ -102,13 +98,6 @@ class BackgroundFeed:
         for observation in outcome.collected.observations:
             problem = self._add(thread, outcome, observation, now_ns) or problem
         self._listener.collector_read(name, problem)
-        notices = outcome.collected.notices
-        for notice in notices[:_MAX_NOTICES]:
-            self._listener.notice(notice)
-        if len(notices) > _MAX_NOTICES:
-            _LOG.warning(
-                "The collector %s had %d more messages, which are not sent.", name, len(notices) - _MAX_NOTICES
-            )
 
     def _add(self, thread: BackgroundThread, outcome: Outcome, observation: Observation, now_ns: int) -> str | None:
         """Why an observation is lost, None if it is not."""

@@ -142,7 +142,7 @@ class BackgroundCollector(Protocol):
 
     @property
     def deadline_seconds(self) -> float:
-        """A call that takes longer counts as failed, and what it brings after all is thrown away."""
+        """A call that takes longer counts as failed; of what it brings after all only the notices are used."""
 
     @property
     def metric_names(self) -> tuple[str, ...]:

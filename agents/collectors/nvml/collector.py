@@ -82,12 +82,11 @@ class NvmlCollector:
     def collect(self, time_ns: int) -> Collected:
         """One observation for each GPU and MIG device, and what has happened since the last call.
 
-        What has happened is told again at the next call where this one fails or is too late to be heard.
+        What has happened is told at the next call where this one fails.
 
         Raises:
             CollectError: the library can't be used, or no GPU has had a value for several rounds.
         """
-        begin = self._monotonic()
         try:
             observations = self._observed(time_ns)
         except CollectError:
@@ -96,8 +95,6 @@ class NvmlCollector:
                 raise
             observations = []
         notices, self._untold = self._untold, []
-        if self._monotonic() - begin > self.deadline_seconds:
-            self._untold = notices
         return Collected(observations, notices)
 
     def close(self) -> None:

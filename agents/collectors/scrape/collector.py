@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Support
+from pulsetrain.agents.collectors.base import HOST, Collected, Notice, Observation, Support
 from pulsetrain.agents.collectors.scrape.http_source import Exposition, HttpSource
 from pulsetrain.agents.collectors.scrape.last_xid import LastXid
 from pulsetrain.agents.collectors.scrape.series import Resolver, Series
@@ -64,6 +64,7 @@ class ScrapeCollector:
         self._source: Source = source or HttpSource(target)
         self._resolver = Resolver(target.name, target.keep)
         self._last_xid = LastXid(target.url, self.name)
+        self._untold: list[Notice] = []
         self._loaded: tuple[LineParser[Series], Merger] | None = None
         self._duplicates = self._over_limit = self._bad_lines = 0
         self._was_partial = False
@@ -77,7 +78,7 @@ class ScrapeCollector:
         return Support(True)
 
     def collect(self, time_ns: int) -> Collected:
-        """Scrape once; everything has the time of the tick.
+        """Scrape once; everything has the time of the tick. An Xid is told at the next call where this one fails.
 
         Raises:
             CollectError: the target is down, or said nothing that can be understood.
@@ -88,14 +89,13 @@ class ScrapeCollector:
         if not counts.wanted + counts.unwanted:
             first = f"; its first line begins with {counts.first_bad!r}" if counts.bad else ""
             raise CollectError(f"{self.source} has no sample that can be understood{first}")
-        notices = [
-            self._last_xid.take(sample.series.entity, sample.value)
-            for sample in samples
-            if sample.series.metric is None
-        ]
+        for sample in samples:
+            if sample.series.metric is None:
+                self._untold += self._last_xid.take(sample.series.entity, sample.value)
         merged = merger.merge(samples, time_ns, self._last_xid.labels())
         about = self._about(counts, merged.duplicates, time_ns)
-        return Collected((*merged.observations, about), [notice for notice in notices if notice is not None])
+        notices, self._untold = self._untold, []
+        return Collected((*merged.observations, about), notices)
 
     def close(self) -> None:
         """End the scrape that goes on."""

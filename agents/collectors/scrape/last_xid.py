@@ -37,35 +37,36 @@ class LastXid:
         self._collector = collector
         self._gpus: dict[str, _Gpu] = {}
 
-    def take(self, entity: str, value: float) -> Notice | None:
-        """The notice of an event that was not there before.
+    def take(self, entity: str, value: float) -> list[Notice]:
+        """The notice of an event that was not there before, if there is one; it is not said again.
 
         Args:
             entity: the GPU, without the node.
             value: what the exporter tells; no code at all is nothing new.
         """
         if not 0 <= value <= _MAX_CODE or value != int(value):
-            return None
+            return []
         told = int(value)
         gpu = self._gpus.get(entity)
         if gpu is None:
             if len(self._gpus) >= _MAX_GPUS:
                 del self._gpus[next(iter(self._gpus))]
             self._gpus[entity] = _Gpu(told, told or None, was_there_at_start=told > 0)
-            return None
+            return []
         is_new = told not in (0, gpu.told)
         gpu.told = told
         if not is_new:
-            return None
+            return []
         gpu.code, gpu.was_there_at_start = told, False
         what = f"Xid {told}" + (f" ({meaning(told)})" if meaning(told) else "")
-        return Notice(
+        notice = Notice(
             StatusEvent.GPU_XID,
             severity(told),
             f"{entity}: {what}, says {self._source}.",
             entity,
             {"xid": told, "collector": self._collector},
         )
+        return [notice]
 
     def labels(self) -> dict[str, Mapping[str, str]]:
         """By entity the last code, and whether it was there when the agent first looked: nobody knows since when."""

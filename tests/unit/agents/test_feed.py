@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pulsetrain.agents.background import BackgroundThread
+from pulsetrain.agents.background import MAX_WAITING, BackgroundThread
 from pulsetrain.agents.collectors.base import Collected, Notice, Support
 from pulsetrain.agents.collectors.scheduled import InBackground
 from pulsetrain.agents.errors import CollectError
@@ -108,6 +108,23 @@ def test_notices_are_passed_on_and_a_flood_is_cut(caplog: pytest.LogCaptureFixtu
     fed = feed(ScriptedBackground([Collected(notices=[notice] * 150), Collected()]), 2.5)
     assert fed.listener.notices == [notice] * 100
     assert "nvml had 50 more messages" in caplog.text
+
+
+def test_what_has_happened_is_told_once_though_the_call_that_says_so_comes_too_late() -> None:
+    lost = Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 3 is lost.", "gpu:3")
+    collector, clock = ScriptedBackground([Collected([seen("gpu:1", START, 1.0)], [lost]), Collected()]), Clock(0)
+    collector.before = lambda _: clock.spend(4.5) if len(collector.asked_ns) == 1 else None
+    fed = feed(collector, 8.5, clock)
+    assert fed.listener.notices == [lost]
+    assert fed.listener.told[0] == ("nvml", "answered after 4.5 s, later than its deadline of 3 s")
+    assert fed.batches == []
+
+
+def test_what_has_happened_is_told_once_though_its_outcome_finds_no_room() -> None:
+    lost, back = (Notice(event, Severity.ERROR, event) for event in (StatusEvent.GPU_LOST, StatusEvent.GPU_RETURNED))
+    quiet = [Collected()] * (MAX_WAITING - 1)
+    fed = feed(ScriptedBackground([Collected(notices=[lost]), *quiet, Collected(notices=[back]), Collected()]), 90.5)
+    assert fed.listener.notices == [lost, back]
 
 
 def test_a_hanging_call_is_told_once_and_its_end_too() -> None:

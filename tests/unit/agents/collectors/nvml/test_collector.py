@@ -13,7 +13,7 @@ from pulsetrain.agents.collectors.base import Collected, Observation, Support
 from pulsetrain.agents.collectors.nvml.collector import NvmlCollector, NvmlHealthCollector
 from pulsetrain.agents.collectors.nvml.driver import Driver
 from pulsetrain.agents.collectors.nvml.gpu_reader import slow_parts
-from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog, KernelXid
+from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog
 from pulsetrain.agents.collectors.nvml.library import Nvml
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import find
@@ -253,22 +253,6 @@ def test_a_gpu_that_says_nothing_since_before_the_start_is_told_once(node: _Node
     events = [event for _ in range(90) for event in _events(node.tick())]
 
     assert events == [(StatusEvent.GPU_LOST, None)]
-
-
-def test_what_a_call_told_too_late_to_be_heard_is_told_again(node: _Node) -> None:
-    node.tick()
-    node.module.gpus[3].failure = GPU_IS_LOST
-
-    def slow_read() -> tuple[list[KernelXid], list[KernelXid]]:
-        node.now += node.fast.deadline_seconds + 1.0
-        return [], []
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node.fast._kernel_log, "read", slow_read)
-        late = node.tick()
-
-    assert _events(late) == _events(node.tick()) == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
-    assert node.tick().notices == []
 
 
 def test_what_has_happened_is_told_when_no_gpu_answers_any_more(node: _Node) -> None:

@@ -1,6 +1,13 @@
 """The code of the last Xid: an event when it changes, never a quantity, never a recovery."""
 
+import pytest
+
+from pulsetrain.agents.background import BackgroundThread
+from pulsetrain.agents.collectors.base import Collected
+from pulsetrain.agents.collectors.scheduled import InBackground
+from pulsetrain.agents.collectors.scrape.merging import Merger
 from pulsetrain.schemas.status import Severity, StatusEvent
+from tests.unit.agents.background_fakes import START, Clock
 from tests.unit.agents.collectors.scrape.texts import NOW_NS, SECOND, by_entity, collector
 
 GPU = "gpu:GPU-a"
@@ -72,3 +79,35 @@ def test_each_gpu_has_its_own_code() -> None:
     scraped = collector(text(0) + text(0, "GPU-b"), text(0) + text(48, "GPU-b"))
     assert not scraped.collect(NOW_NS).notices
     assert [notice.entity for notice in scraped.collect(NOW_NS + SECOND).notices] == ["gpu:GPU-b"]
+
+
+@pytest.mark.parametrize("late", [1, 2, 3])
+def test_an_event_is_told_once_whichever_scrape_comes_too_late_to_be_used(late: int) -> None:
+    scraped = collector(text(0), text(79), text(79), text(79))
+    clock = Clock(START + 600 * SECOND)
+    asked = []
+
+    def collect_slowly(time_ns: int) -> Collected:
+        asked.append(time_ns)
+        clock.spend(scraped.deadline_seconds + 1.0 if len(asked) == late else 0.0)
+        clock.end_ns = START if len(asked) == 4 else clock.end_ns
+        return scraped_collect(time_ns)
+
+    scraped_collect = scraped.collect
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scraped, "collect", collect_slowly)
+        thread = BackgroundThread(InBackground(scraped), clock.time_ns, clock.monotonic)
+        thread.run(clock.wait)
+    assert [outcome.collected is None for outcome in thread.outcomes()].index(True) == late - 1
+    assert [notice.details["xid"] for notice in thread.notices()] == [79]
+
+
+def test_an_event_that_a_failing_call_has_seen_is_told_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    scraped = collector(text(0), text(79), text(79), text(79))
+    scraped.collect(NOW_NS)
+    with monkeypatch.context() as patch:
+        patch.setattr(Merger, "merge", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            scraped.collect(NOW_NS + SECOND)
+    told = [len(scraped.collect(NOW_NS + step * SECOND).notices) for step in (2, 3)]
+    assert told == [1, 0]
