@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collectors.base import Notice
 from pulsetrain.agents.errors import AgentError
 from pulsetrain.agents.orders import Orders
@@ -88,9 +89,17 @@ class _Agent:
             agent.node, settings.topics.status, publisher, stats, agent.heartbeat_seconds, time.time_ns
         )
         self._outlet = KafkaOutlet(settings.topics.samples, agent.node, publisher, self._reporter, stats)
+        self._background = BackgroundThreads(stats, self._reporter.notice)
 
     def run(self) -> None:
         """Run until the order to stop."""
+        try:
+            self._run()
+        finally:
+            self._background.close()
+        self._reporter.stopped()
+
+    def _run(self) -> None:
         run = self._new_run()
         while True:
             before = self._settings
@@ -101,7 +110,6 @@ class _Agent:
             if self._orders.is_stopping:
                 break
             run = self._next_run(before)
-        self._reporter.stopped()
 
     def tell_loss(self, text: str) -> None:
         """Tell of samples that are lost and that nobody can number."""
@@ -109,7 +117,7 @@ class _Agent:
         self._reporter.notice(Notice(StatusEvent.SAMPLES_DROPPED, Severity.WARNING, text))
 
     def _new_run(self) -> Run:
-        return Run(self._settings.agent, self._outlet, self._reporter, self._stats)
+        return Run(self._settings.agent, self._outlet, self._reporter, self._stats, self._background)
 
     def _next_run(self, before: AllSettings) -> Run:
         """A session with the new settings, or if no collector can be made with them, with the old ones."""
@@ -125,7 +133,11 @@ class _Agent:
         """Whether the session ends: the agent stops, or there are other settings to go on with."""
         if not self._orders.wait(seconds):
             return False
-        return self._orders.is_stopping or (self._orders.take_reload() and self._reload())
+        if not self._orders.is_stopping:
+            return self._orders.take_reload() and self._reload()
+        # Before the session hands over what there is, so that what they bring last is part of it.
+        self._background.close()
+        return True
 
     def _reload(self) -> bool:
         """Whether there are new settings to go on with."""

@@ -77,7 +77,8 @@ class BackgroundThread:
         self.name = registered.collector.name
         self.importance: Importance = registered.importance
         self.slowed_by = 1
-        self.dropped_outcomes = self.dropped_samples = 0
+        self._dropped_outcomes = self._dropped_samples = 0
+        self._counted_drops = (0, 0)
         self._time_ns = time_ns
         self._monotonic = monotonic
         self._outcomes: deque[Outcome] = deque()
@@ -101,8 +102,15 @@ class BackgroundThread:
         return self._asked is None and not self._outcomes and not self._notices
 
     def start(self) -> None:
-        """Begin to ask."""
-        self._thread.start()
+        """Begin to ask, if that has not begun."""
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def begin_anew(self) -> None:
+        """A session begins: at full pace, and what is not supported is tried again at the next tick."""
+        self.slowed_by = 1
+        self._retry_at = -float("inf")
+        self._retry_seconds = FIRST_RETRY_SECONDS
 
     def outcomes(self) -> Iterator[Outcome]:
         """What has come since the last time."""
@@ -113,6 +121,11 @@ class BackgroundThread:
         """What was told since the last time."""
         while self._notices:
             yield self._notices.popleft()
+
+    def new_drops(self) -> tuple[int, int]:
+        """Outcomes that found no room since the last time, and the samples in them."""
+        before, self._counted_drops = self._counted_drops, (self._dropped_outcomes, self._dropped_samples)
+        return self._counted_drops[0] - before[0], self._counted_drops[1] - before[1]
 
     def hangs_since_ns(self) -> int | None:
         """The tick whose call has had no answer for longer than the deadline; None if there is none."""
@@ -214,9 +227,9 @@ class BackgroundThread:
     def _put(self, outcome: Outcome) -> None:
         # Only this thread adds, so that there may be fewer by now, never more.
         if len(self._outcomes) >= MAX_WAITING:
-            self.dropped_outcomes += 1
+            self._dropped_outcomes += 1
             if outcome.collected is not None:
-                self.dropped_samples += sum(len(one.metrics) for one in outcome.collected.observations)
+                self._dropped_samples += outcome.collected.samples
         else:
             self._outcomes.append(outcome)
 

@@ -1,10 +1,11 @@
 """Which collectors there are, and how each is read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pulsetrain.agents.attribution.attribution import Attribution
-from pulsetrain.agents.collectors.base import Collector, Roots
+from pulsetrain.agents.collectors.base import BackgroundCollector, Collector, Roots
 from pulsetrain.agents.collectors.cgroup import ControlGroupCollector
 from pulsetrain.agents.collectors.clock import ClockCollector
 from pulsetrain.agents.collectors.cpu import cpu_collector
@@ -24,6 +25,7 @@ from pulsetrain.agents.collectors.pressure import pressure_collectors
 from pulsetrain.agents.collectors.protocols import protocol_collectors
 from pulsetrain.agents.collectors.rapl import RaplCollector
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground, Scheduled
+from pulsetrain.agents.collectors.scrape import ScrapeTarget
 from pulsetrain.agents.collectors.softnet import softnet_collector
 from pulsetrain.agents.collectors.thermal_throttle import ThermalThrottleCollector
 from pulsetrain.agents.collectors.training.collector import TrainingCollector
@@ -70,22 +72,51 @@ def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
     )
 
 
-def background_collectors(roots: Roots, settings: AgentSettings) -> list[InBackground]:
-    """Every collector with a thread of its own that is configured; it says itself whether its source is there."""
+@dataclass(frozen=True, slots=True)
+class BackgroundSource:
+    """Background collectors that are made together.
+
+    `depends_on`: what they are made of, compared to find out whether they would become the same again. `make`: makes
+    them; it is given those that are in their place until now, which have been closed.
+    """
+
+    depends_on: tuple[object, ...]
+    make: Callable[[Sequence[BackgroundCollector]], list[InBackground]]
+
+    def made(self, name: str, former: Sequence[BackgroundCollector] = ()) -> list[InBackground]:
+        """The collectors; if they can't be made, one that says why."""
+        return _each(InBackground, {name: lambda: self.make(former)})
+
+
+def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, BackgroundSource]:
+    """Everything with threads of its own that is configured; it says itself whether it is there."""
     attribution = Attribution(roots.proc, settings.attribution)
-    return _each(
-        InBackground,
-        {
-            "containers": lambda: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))],
-            "infiniband": lambda: [InBackground(InfinibandCollector(roots))],
-            "cpuidle": lambda: [InBackground(IdleStateCollector(roots), Importance.LOW)],
-            "hwmon": lambda: [InBackground(HwmonCollector(roots), Importance.LOW)],
-            "scrape": lambda: _scrape_collectors(settings),
-            "perf": lambda: _perf_collectors(roots, settings),
-            "training": lambda: _training_collectors(settings, attribution.labels_of_pid),
-            "nvml": lambda: _nvml_collectors(settings, attribution),
-        },
-    )
+    owners = (roots, settings.attribution)
+    sources = {
+        "containers": BackgroundSource(
+            owners, lambda _: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))]
+        ),
+        "infiniband": BackgroundSource((roots,), lambda _: [InBackground(InfinibandCollector(roots))]),
+        "cpuidle": BackgroundSource((roots,), lambda _: [InBackground(IdleStateCollector(roots), Importance.LOW)]),
+        "hwmon": BackgroundSource((roots,), lambda _: [InBackground(HwmonCollector(roots), Importance.LOW)]),
+        **{f"scrape_{target.name}": _scrape_source(target) for target in settings.scrape},
+    }
+    if settings.perf.enabled != "off":
+        sources["perf"] = BackgroundSource((roots, settings.perf), lambda _: _perf_collectors(roots, settings))
+    if settings.hook.enabled != "off":
+        sources["training"] = BackgroundSource(
+            (*owners, settings.hook), lambda _: _training_collectors(settings, attribution)
+        )
+    if settings.nvml.enabled != "off":
+        sources["nvml"] = BackgroundSource(
+            (*owners, settings.nvml), lambda former: _nvml_collectors(settings, attribution, former)
+        )
+    return sources
+
+
+def background_collectors(roots: Roots, settings: AgentSettings) -> list[InBackground]:
+    """Every collector with a thread of its own, made for the first time."""
+    return [entry for name, source in background_sources(roots, settings).items() for entry in source.made(name)]
 
 
 EntryT = TypeVar("EntryT", Scheduled, InBackground)
@@ -105,36 +136,32 @@ def _each(
 
 
 def _perf_collectors(roots: Roots, settings: AgentSettings) -> list[InBackground]:
-    if settings.perf.enabled == "off":
-        return []
     # Child processes, which only agents that count have to hold.
     from pulsetrain.agents.collectors.perf.collector import perf_collector
 
     return [InBackground(perf_collector(settings.perf, roots))]
 
 
-def _training_collectors(
-    settings: AgentSettings, labels_of_pid: Callable[[int], Mapping[str, str]]
+def _training_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:
+    return [InBackground(TrainingCollector(settings.hook, attribution.labels_of_pid), Importance.HIGH)]
+
+
+def _nvml_collectors(
+    settings: AgentSettings, attribution: Attribution, former: Sequence[BackgroundCollector]
 ) -> list[InBackground]:
-    if settings.hook.enabled == "off":
-        return []
-    return [InBackground(TrainingCollector(settings.hook, labels_of_pid), Importance.HIGH)]
-
-
-def _nvml_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:
-    if settings.nvml.enabled == "off":
-        return []
     # A megabyte that nodes whose GPUs are not asked need not hold.
     from pulsetrain.agents.collectors.nvml.collectors import nvml_collectors
 
-    fast, health = nvml_collectors(settings.nvml, attribution.labels_of_pid, attribution.labels_of_device)
+    labels_of_pid, labels_of_device = attribution.labels_of_pid, attribution.labels_of_device
+    fast, health = nvml_collectors(settings.nvml, labels_of_pid, labels_of_device, former)
     return [InBackground(fast, Importance.HIGH), InBackground(health)]
 
 
-def _scrape_collectors(settings: AgentSettings) -> list[InBackground]:
-    if not settings.scrape:
-        return []
-    # An HTTP client, which only agents with a target have to hold.
-    from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
+def _scrape_source(target: ScrapeTarget) -> BackgroundSource:
+    def make(_: object) -> list[InBackground]:
+        # An HTTP client, which only agents with a target have to hold.
+        from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
 
-    return [InBackground(ScrapeCollector(target)) for target in settings.scrape]
+        return [InBackground(ScrapeCollector(target))]
+
+    return BackgroundSource((target,), make)

@@ -45,7 +45,6 @@ class BackgroundFeed:
         self._stats = stats
         self._gatherer = Gatherer()
         self._told_hanging: dict[str, int] = {}
-        self._counted_drops: dict[str, tuple[int, int]] = {}
         self._forgot_at_ns = 0
         for thread in threads:
             stats.health(thread.collector.name)
@@ -123,9 +122,7 @@ class BackgroundFeed:
             seconds = thread.collector.deadline_seconds
             reason = f"no answer for {seconds:g} s, hanging since {utc_time(since_ns).isoformat(timespec='seconds')}"
             self._listener.collector_read(name, reason)
-        outcomes, samples = thread.dropped_outcomes, thread.dropped_samples
-        outcomes_before, samples_before = self._counted_drops.get(name, (0, 0))
-        if outcomes != outcomes_before:
-            self._counted_drops[name] = outcomes, samples
-            self._stats.health(name).failures += outcomes - outcomes_before
-            self._stats.lose(samples - samples_before, _NO_ROOM, f"the agent was too slow to take what {name} brought")
+        outcomes, samples = thread.new_drops()
+        if outcomes:
+            self._stats.health(name).failures += outcomes
+            self._stats.lose(samples, _NO_ROOM, f"the agent was too slow to take what {name} brought")

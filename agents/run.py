@@ -1,4 +1,4 @@
-"""One session of the agent: collectors, their threads and the runner, under one set of settings."""
+"""One session of the agent: collectors and the runner under one set of settings."""
 
 import logging
 import os
@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
-from pulsetrain.agents.collector_list import background_collectors, scheduled_collectors
+from pulsetrain.agents.background import start_all
+from pulsetrain.agents.background_threads import BackgroundThreads
+from pulsetrain.agents.collector_list import background_sources, scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots, Support
 from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.errors import AgentError, failure_of
@@ -36,17 +37,25 @@ class Run:
         outlet: where everything goes.
         reporter: tells what is read and how it fares.
         stats: where everything is counted.
+        background: the threads, which outlive it.
 
     Raises:
         AgentError: `proc_root` or `sys_root` is no folder.
     """
 
-    def __init__(self, settings: AgentSettings, outlet: KafkaOutlet, reporter: Reporter, stats: RunStats) -> None:
+    def __init__(
+        self,
+        settings: AgentSettings,
+        outlet: KafkaOutlet,
+        reporter: Reporter,
+        stats: RunStats,
+        background: BackgroundThreads,
+    ) -> None:
         self._settings = settings
         self._reporter = reporter
         roots = existing_roots(settings)
         stats.collectors.clear()
-        self._threads = [BackgroundThread(registered) for registered in background_collectors(roots, settings)]
+        self._threads = background.of(background_sources(roots, settings))
         # Before the collectors that are read at ticks: one of those reads how all fare.
         feed = BackgroundFeed(self._threads, reporter, stats)
         self._scheduled, self._unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
@@ -71,9 +80,7 @@ class Run:
         self._runner.run(time.time_ns, wait)
 
     def close(self) -> None:
-        """End all threads and close all collectors."""
-        if hanging := stop_all(self._threads):
-            _LOG.warning("What hangs is left behind: %s.", ", ".join(hanging))
+        """Close all collectors that are read at ticks."""
         for entry in self._scheduled:
             entry.collector.close()
         self._meter.close()

@@ -124,6 +124,11 @@ class Collected:
     observations: Sequence[Observation] = ()
     notices: Sequence[Notice] = ()
 
+    @property
+    def samples(self) -> int:
+        """How many values the observations have."""
+        return sum(len(observation.metrics) for observation in self.observations)
+
 
 class BackgroundCollector(Protocol):
     """A source that is asked in a thread of its own. All calls come from that thread, except `close`."""

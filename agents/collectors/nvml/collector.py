@@ -65,8 +65,16 @@ class NvmlCollector:
         self._find_support = find_support
         self._restarts = Restarts(monotonic)
         self._last_session: dict[str, int] = {}
-        self._monotonic = monotonic
         self._untold: list[Notice] = []
+        self._is_closed = False
+
+    def take_over(self, former: "NvmlCollector") -> None:
+        """Go on with what a collector remembers that has been closed: who was there, what has happened, how far the
+        kernel's log was read."""
+        self._inventory, self._xids, self._kernel_log = former._inventory, former._xids, former._kernel_log
+        self._untold = former._untold
+        for uuid, code in former._events.take():
+            self._xids.from_nvml(uuid, code)
 
     def is_supported(self) -> Support:
         """Whether there is a driver, and which package calls it; also what can't be read of the kernel's log."""
@@ -90,6 +98,8 @@ class NvmlCollector:
         try:
             observations = self._observed(time_ns)
         except CollectError:
+            if self._is_closed:
+                raise
             self._untold += self._take_xids()
             if not self._untold:
                 raise
@@ -99,6 +109,7 @@ class NvmlCollector:
 
     def close(self) -> None:
         """End the threads and shut the library down, unless a call hangs in it."""
+        self._is_closed = True
         self._events.close()
         self._fleet.close()
         self._kernel_log.close()
@@ -109,6 +120,8 @@ class NvmlCollector:
         self._events.start()
         self._untold += self._inventory.saw(session.gpus, session.unreadable)
         answers = self._fleet.ask(session, self._present(session), self._wait_seconds)
+        if self._is_closed:
+            raise CollectError("it is no longer asked")
         self._untold += self._lost_and_returned(answers)
         self._untold += self._take_xids()
         self._restart_if_needed(session, answers)
@@ -118,7 +131,7 @@ class NvmlCollector:
         shown = {gpu.uuid: gpu for gpu in session.gpus}
         self._last_session.update(dict.fromkeys(shown, session.number))
         for uuid, gpu in self._inventory.known.items():
-            if uuid not in self._inventory.lost and self._last_session[uuid] == session.number:
+            if uuid not in self._inventory.lost and self._last_session.get(uuid) == session.number:
                 shown.setdefault(uuid, gpu)
         return list(shown.values())
 
@@ -207,6 +220,10 @@ class NvmlHealthCollector:
         self._fleet = Fleet("nvml-health", driver, parts_of, SLOW_METRICS, owners, monotonic)
         self._known: dict[str, Gpu] = {}
         self._find_support = find_support
+
+    def take_over(self, former: "NvmlHealthCollector") -> None:
+        """Go on with the GPUs that a collector remembers that has been closed."""
+        self._known = former._known
 
     def is_supported(self) -> Support:
         """Whether there is a driver, and which package calls it."""

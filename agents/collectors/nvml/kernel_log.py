@@ -26,7 +26,7 @@ _RECORD_BYTES = 16384
 _MAX_RECORDS = 4096
 """Of one reading; a log that grows faster is read on at the next."""
 
-_HEADER = re.compile(rb"\d{1,10},[^;]{0,200};")
+_HEADER = re.compile(rb"\d{1,10},\d{1,20},[^;]{0,200};")
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{5,20})(?: [^)]{0,40})?\): (\d{1,5})(?:,\s*(.{0,300}))?")
 _PID = re.compile(r"pid='?(\d{1,10})")
 
@@ -66,6 +66,8 @@ def _open(path: Path) -> int:
 class KernelLog:
     """Reads the log as it grows. What it held before the first reading is the past: a state, and no event.
 
+    Closed, it goes on where it was when it is read again: each Xid is read once, by the number of its record.
+
     Args:
         path: the log.
         open_log: opens it without blocking; each read brings one record.
@@ -76,6 +78,7 @@ class KernelLog:
         self._open_log = open_log
         self._descriptor: int | None = None
         self._in_past = True
+        self._last_xid = self._known_until = -1
         self._has_overrun = False
 
     def is_supported(self) -> Support:
@@ -95,7 +98,7 @@ class KernelLog:
             if record is None:
                 break
             xid = xid_in(record)
-            if xid is not None:
+            if xid is not None and self._is_unread(record):
                 (past if self._in_past else new).append(xid)
         return past, new
 
@@ -108,8 +111,15 @@ class KernelLog:
     def _opened(self) -> int:
         if self._descriptor is None:
             self._descriptor = self._open_log(self.path)
-            self._in_past = True
+            self._known_until = self._last_xid
         return self._descriptor
+
+    def _is_unread(self, record: bytes) -> bool:
+        sequence = int(record.split(b",", 2)[1])
+        if sequence <= self._known_until:
+            return False
+        self._last_xid = sequence
+        return True
 
     def _record(self) -> bytes | None:
         try:

@@ -73,10 +73,12 @@ def test_an_error_when_the_source_is_tried_is_a_failure_and_it_is_tried_again() 
 
 def test_what_nobody_takes_is_bounded_and_counted() -> None:
     clock = Clock(START + (MAX_WAITING + 7) * SECOND + 1)
-    thread = BackgroundThread(InBackground(ScriptedBackground()), clock.time_ns, clock.monotonic)
+    collector = ScriptedBackground([Collected([seen("gpu:1", START, 1.0, 2.0)])])
+    thread = BackgroundThread(InBackground(collector), clock.time_ns, clock.monotonic)
     thread.run(clock.wait)
     assert len(list(thread.outcomes())) == MAX_WAITING
-    assert thread.dropped_outcomes == 7
+    assert thread.new_drops() == (7, 14)
+    assert thread.new_drops() == (0, 0)
 
 
 def test_a_slower_interval_holds_from_the_next_tick_on() -> None:
@@ -90,6 +92,22 @@ def test_a_slower_interval_holds_from_the_next_tick_on() -> None:
     collector.before = slow_down
     thread.run(clock.wait)
     assert [(asked - START) // SECOND for asked in collector.asked_ns] == [1, 2, 3, 4, 8, 12, 16, 20]
+
+
+def test_a_new_session_begins_at_full_pace_and_tries_again_at_once_what_was_not_supported() -> None:
+    clock = Clock(START + 200 * SECOND + 1)
+    collector = ScriptedBackground()
+    collector.supports = [*[Support(False, "no perf")] * 4, Support(True)]
+    thread = BackgroundThread(InBackground(collector), clock.time_ns, clock.monotonic)
+
+    def wait(seconds: float) -> bool:
+        if clock.now_ns == START + 100 * SECOND:
+            # After tries at 0, 10, 30 and 70 s the next would be at 150 s.
+            thread.begin_anew()
+        return clock.wait(seconds)
+
+    thread.run(wait)
+    assert collector.asked_ns[0] == START + 101 * SECOND
 
 
 class Hanging(ScriptedBackground):

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from pulsetrain.agents import run
+from pulsetrain.agents.background_threads import BackgroundThreads
+from pulsetrain.agents.collector_list import BackgroundSource
 from pulsetrain.agents.collectors.health import HealthCollector
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
 from pulsetrain.agents.orders import Orders
@@ -35,19 +37,22 @@ class Outlet:
 
 def session(
     monkeypatch: pytest.MonkeyPatch, scheduled: list[ScriptedCollector], slow: list[ScriptedBackground]
-) -> tuple[Run, Outlet, RunStats]:
+) -> tuple[Run, Outlet, RunStats, BackgroundThreads]:
     outlet, stats = Outlet(), RunStats()
     registered = [*map(Scheduled, scheduled), Scheduled(HealthCollector(stats))]
     monkeypatch.setattr(run, "scheduled_collectors", lambda *_: registered)
-    monkeypatch.setattr(run, "background_collectors", lambda *_: list(map(InBackground, slow)))
+    source = BackgroundSource((), lambda _: list(map(InBackground, slow)))
+    monkeypatch.setattr(run, "background_sources", lambda *_: {"slow": source})
     anyone: Any = outlet
-    return Run(AgentSettings(node="n"), anyone, anyone, stats), outlet, stats
+    background = BackgroundThreads(stats, anyone.notice)
+    return Run(AgentSettings(node="n"), anyone, anyone, stats, background), outlet, stats, background
 
 
 def test_how_every_collector_fares_is_a_metric_of_those_in_the_background_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, outlet, stats = session(monkeypatch, [ScriptedCollector("cpu", ["a"])], [ScriptedBackground()])
+    made, outlet, stats, background = session(monkeypatch, [ScriptedCollector("cpu", ["a"])], [ScriptedBackground()])
     made.run(outlet.orders.wait)
     made.close()
+    background.close()
     outlet.orders.close()
     assert set(stats.collectors) == {"cpu", "collector_health", "nvml"}
     (block,) = outlet.blocks

@@ -1,0 +1,84 @@
+"""The threads of all background collectors, which outlive a change of settings that does not concern them.
+
+What such a collector remembers can't be read anew: which GPUs were there, which Xids were told, how much was counted,
+what a training loop has sent meanwhile. So a source whose settings stay the same goes on, thread and all.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pulsetrain.agents.background import BackgroundThread, stop_all
+from pulsetrain.agents.collector_list import BackgroundSource
+from pulsetrain.agents.collectors.base import BackgroundCollector, Notice
+from pulsetrain.agents.collectors.unmade import UnmadeCollector
+from pulsetrain.agents.run_stats import RunStats
+
+_LOG = logging.getLogger(__name__)
+
+_ENDED = "a collector's settings changed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """What was made of one source."""
+
+    source: BackgroundSource
+    threads: list[BackgroundThread]
+
+    @property
+    def collectors(self) -> list[BackgroundCollector]:
+        return [thread.collector for thread in self.threads]
+
+    def goes_on(self, source: BackgroundSource | None) -> bool:
+        """Whether a source would make the same again; what could not be made is always tried again."""
+        is_made = not any(isinstance(collector, UnmadeCollector) for collector in self.collectors)
+        return is_made and source is not None and source.depends_on == self.source.depends_on
+
+
+class BackgroundThreads:
+    """Those of one agent, from its start to its end.
+
+    Args:
+        stats: where lost samples are counted.
+        tell: takes what an ended collector has told last.
+    """
+
+    def __init__(self, stats: RunStats, tell: Callable[[Notice], None]) -> None:
+        self._stats = stats
+        self._tell = tell
+        self._running: dict[str, _Running] = {}
+
+    def of(self, sources: Mapping[str, BackgroundSource]) -> list[BackgroundThread]:
+        """The threads of these sources and no others, for a session that begins; the new ones have to be started."""
+        before = self._running
+        self._running = {name: running for name, running in before.items() if running.goes_on(sources.get(name))}
+        for running in self._running.values():
+            for thread in running.threads:
+                thread.begin_anew()
+        ended = {name: running for name, running in before.items() if name not in self._running}
+        self._end([thread for running in ended.values() for thread in running.threads])
+        for name, source in sources.items():
+            if name not in self._running:
+                former = ended[name].collectors if name in ended else []
+                self._running[name] = _Running(source, [BackgroundThread(one) for one in source.made(name, former)])
+        return [thread for name in sources for thread in self._running[name].threads]
+
+    def close(self) -> None:
+        """End all threads; what they bring last is still to be taken."""
+        running, self._running = self._running, {}
+        _stop([thread for one in running.values() for thread in one.threads])
+
+    def _end(self, threads: list[BackgroundThread]) -> None:
+        _stop(threads)
+        for thread in threads:
+            for notice in thread.notices():
+                self._tell(notice)
+            for outcome in thread.outcomes():
+                samples = 0 if outcome.collected is None else outcome.collected.samples
+                self._stats.lose(samples, _ENDED, f"{_ENDED}: the last observations of {thread.name} came too late")
+
+
+def _stop(threads: list[BackgroundThread]) -> None:
+    if hanging := stop_all(threads):
+        _LOG.warning("What hangs is left behind: %s.", ", ".join(hanging))
