@@ -13,7 +13,7 @@ from pulsetrain.agents.collectors.base import Collected, Observation, Support
 from pulsetrain.agents.collectors.nvml.collector import NvmlCollector, NvmlHealthCollector
 from pulsetrain.agents.collectors.nvml.driver import Driver
 from pulsetrain.agents.collectors.nvml.gpu_reader import slow_parts
-from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog
+from pulsetrain.agents.collectors.nvml.kernel_log import KernelLog, KernelXid
 from pulsetrain.agents.collectors.nvml.library import Nvml
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import find
@@ -34,20 +34,46 @@ _NS = 1_000_000_000
 _HANG_SECONDS = 1.0
 
 
+class ScriptedLog(KernelLog):
+    """A kernel log that may not be read, with lines of the test's all the same."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("/nonexistent"))
+        self.new: list[KernelXid] = []
+
+    def read(self) -> tuple[list[KernelXid], list[KernelXid]]:
+        new, self.new = self.new, []
+        return [], new
+
+
 class _Node:
     """Eight GPUs and both collectors; a tick is a second."""
 
     def __init__(self, gpus: int = 8) -> None:
         self.module = FakePynvml(*(FakeGpu(f"GPU-{number}", 0x10 + number) for number in range(gpus)))
         self.now = 0.0
+        self.kernel_log = ScriptedLog()
+        self.make()
+
+    def make(self) -> None:
+        """Both collectors as an agent that starts has them."""
         self.driver = Driver(lambda: Nvml(self.module), lambda: self.now)
         owners: dict[str, Mapping[str, str]] = {}
         self.fast = NvmlCollector(
-            self.driver, 1000, owners, KernelLog(Path("/nonexistent")), lambda: Support(True, "test"), lambda: self.now
+            self.driver, 1000, owners, self.kernel_log, lambda: Support(True, "test"), lambda: self.now
         )
         parts = slow_parts(lambda pid: {}, lambda uuid: {"pod": f"pod-of-{uuid}"})
         self.health = NvmlHealthCollector(self.driver, 10_000, parts, owners, lambda: Support(True), lambda: self.now)
         self.wait(WAIT_SECONDS)
+
+    def change_settings(self) -> None:
+        """Collectors with other settings come in the place of these."""
+        fast, health = self.fast, self.health
+        self.health.close()
+        self.fast.close()
+        self.make()
+        self.fast.take_over(fast)
+        self.health.take_over(health)
 
     def wait(self, seconds: float) -> None:
         """How long a round waits: long where all answer, so that no slow machine fails, and briefly where one hangs."""
@@ -389,6 +415,67 @@ def test_an_xid_is_told_once_and_counted_from_then_on(node: _Node) -> None:
     assert _value(later, 3, "hw.errors{error.type=xid,hw.type=gpu}") == 1.0
     assert _value(later, 3, "hw.gpu.last_xid") == 79.0
     assert _value(later, 4, "hw.errors{error.type=xid,hw.type=gpu}") == 0.0
+
+
+def test_a_gpu_that_is_lost_stays_lost_through_a_change_of_settings_and_returns_once(node: _Node) -> None:
+    node.tick()
+    node.health.collect(_NS)
+    gone = node.module.gpus.pop(3)
+    before = [event for _ in range(8) for event in _events(node.tick())]
+
+    node.change_settings()
+    after = [event for _ in range(8) for event in _events(node.tick())]
+    lost, slowly = _by_entity(node.tick())["gpu:GPU-3"], _by_entity(node.health.collect(_NS))["gpu:GPU-3"]
+    node.module.gpus.insert(3, gone)
+    back = [event for _ in range(8) for event in _events(node.tick())]
+
+    assert before == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
+    assert after == []
+    for observation in (lost, slowly):
+        assert set(observation.missing.values()) == {"gpu_is_lost"}
+        assert all(map(math.isnan, observation.values))
+    assert back == [(StatusEvent.GPU_RETURNED, "gpu:GPU-3")]
+
+
+def test_a_gpu_that_is_lost_while_settings_change_is_told(node: _Node) -> None:
+    node.tick()
+    node.module.gpus[3].failure = GPU_IS_LOST
+    node.change_settings()
+
+    assert [event for _ in range(8) for event in _events(node.tick())] == [(StatusEvent.GPU_LOST, "gpu:GPU-3")]
+
+
+def test_an_xid_is_told_and_counted_once_through_a_change_of_settings_whoever_tells_it_when(node: _Node) -> None:
+    address = (0, 0x13, 0)
+    node.tick()
+    # NVML told before the change, but it was not taken yet; the log tells of the same after it, and of another.
+    node.fast._events._events.put(("GPU-3", 79))
+    node.change_settings()
+    first = node.tick()
+    node.kernel_log.new = [KernelXid(address, 79, None, "off the bus"), KernelXid(address, 31, 7, "")]
+    second = node.tick()
+    node.change_settings()
+    later = node.tick()
+
+    assert [notice.details["xid"] for notice in first.notices] == [79]
+    assert [notice.details["xid"] for notice in second.notices] == [31]
+    assert later.notices == []
+    assert _value(later, 3, "hw.errors{error.type=xid,hw.type=gpu}") == 2.0
+    assert _value(later, 3, "hw.errors{error.type=xid_79,hw.type=gpu}") == 1.0
+    assert _value(later, 3, "hw.gpu.last_xid") == 31.0
+
+
+def test_what_a_closed_collector_had_still_to_tell_is_told_by_its_successor(node: _Node) -> None:
+    node.tick()
+    node.kernel_log.new = [KernelXid((0, 0x13, 0), 79, None, "off the bus")]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node.fast, "_restart_if_needed", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            node.tick()
+    node.change_settings()
+
+    assert _events(node.tick()) == [(StatusEvent.GPU_XID, "gpu:GPU-3")]
 
 
 def test_what_brings_pynvml_and_a_kernel_log_that_may_not_be_read_are_said_at_the_start(

@@ -122,3 +122,63 @@ def test_a_log_that_overtakes_its_reader_is_read_on_and_that_is_said_once(
     assert [record.message for record in caplog.records] == [
         "/dev/kmsg grows faster than it is read: an Xid in it may be told by NVML only"
     ]
+
+
+def _record(sequence: int, code: int) -> bytes:
+    return b"3,%d,1,-;NVRM: Xid (PCI:0000:3b:00): %d, pid=1\n" % (sequence, code)
+
+
+class _KernelBuffer:
+    """What /dev/kmsg does: each opening begins with the oldest record that is still there."""
+
+    def __init__(self, *records: bytes) -> None:
+        self.records = list(records)
+        self._places: dict[int, int] = {}
+
+    def open(self, path: Path) -> int:
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        self._places[descriptor] = 0
+        return descriptor
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        place = self._places[descriptor]
+        if place >= len(self.records):
+            raise BlockingIOError
+        self._places[descriptor] += 1
+        return self.records[place]
+
+
+def _codes(read: tuple[list[KernelXid], list[KernelXid]]) -> tuple[list[int], list[int]]:
+    return [xid.code for xid in read[0]], [xid.code for xid in read[1]]
+
+
+def test_a_log_that_was_closed_goes_on_behind_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer = _KernelBuffer(_record(7, 13), b"6,8,1,-;something else\n")
+    log = KernelLog(open_log=buffer.open)
+    monkeypatch.setattr(os, "read", buffer.read)
+    assert _codes(log.read()) == ([13], [])
+    buffer.records.append(_record(9, 31))
+    assert _codes(log.read()) == ([], [31])
+
+    log.close()
+    buffer.records += [_record(10, 79), _record(11, 79)]
+
+    assert _codes(log.read()) == ([], [79, 79])
+    log.close()
+    assert _codes(log.read()) == ([], [])
+    log.close()
+
+
+def test_a_log_that_is_closed_in_the_middle_of_the_past_is_still_in_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer = _KernelBuffer(*(_record(sequence, 13) for sequence in range(1, 5001)))
+    log = KernelLog(open_log=buffer.open)
+    monkeypatch.setattr(os, "read", buffer.read)
+    assert [len(xids) for xids in log.read()] == [4096, 0]
+
+    log.close()
+    log.read()
+
+    assert [len(xids) for xids in log.read()] == [5000 - 4096, 0]
+    buffer.records.append(_record(5001, 79))
+    assert _codes(log.read()) == ([], [79])
+    log.close()
