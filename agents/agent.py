@@ -8,6 +8,7 @@ from pathlib import Path
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collectors.base import Notice
 from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.linger import linger_ms
 from pulsetrain.agents.orders import Orders
 from pulsetrain.agents.outlet import KafkaOutlet
 from pulsetrain.agents.publisher import Publisher
@@ -47,7 +48,7 @@ def run_agent(settings: AllSettings, orders: Orders, read_anew: Callable[[], All
     """
     existing_roots(settings.agent)
     stats = RunStats()
-    gate = TopicGate(settings.kafka, settings.topics, orders.stop)
+    gate = TopicGate(settings.kafka, settings.topics, orders.stop, linger_ms(settings.agent.node))
     spool = _opened_spool(settings.agent.spool, stats)
     queue_bytes = int(settings.agent.queue_mebibytes * _MEBIBYTE)
     publisher = Publisher(gate.open_producer, stats, queue_bytes, spool=spool)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from confluent_kafka import KafkaError, Producer
 
 from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.linger import SHORTEST_MS
 from pulsetrain.schemas.kafka import KafkaSettings, producer_config, wait_for_broker, wait_for_topics
 from pulsetrain.schemas.topics import SAMPLES, STATUS, TopicNames
 
@@ -16,7 +17,6 @@ _CLOSE_SECONDS = 1.0
 
 _PRODUCER = {
     "compression.type": "lz4",
-    "linger.ms": 20,
     # What waits longer than a moment waits in the publisher's queue and spool, where it can be dropped. The largest
     # block just fits.
     "queue.buffering.max.kbytes": 1024,
@@ -40,12 +40,20 @@ class TopicGate:
         kafka: where Kafka is.
         topics: names of the topics.
         refused: is called, in that thread, when waiting would not help.
+        linger_ms: how long a producer gathers messages.
     """
 
-    def __init__(self, kafka: KafkaSettings, topics: TopicNames, refused: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        topics: TopicNames,
+        refused: Callable[[], None],
+        linger_ms: int = SHORTEST_MS,
+    ) -> None:
         self._kafka = kafka
         self._topics = topics
         self._refused = refused
+        self._linger_ms = linger_ms
         self._closed = threading.Event()
         self._opened = threading.Event()
         self._failure: Exception | None = None
@@ -59,7 +67,8 @@ class TopicGate:
         """A producer that calls `report` with its errors; None as long as the topics were not found."""
         if not self._opened.is_set():
             return None
-        return Producer(producer_config(self._kafka, **_PRODUCER, error_cb=report))
+        config = {**_PRODUCER, "linger.ms": self._linger_ms}
+        return Producer(producer_config(self._kafka, **config, error_cb=report))
 
     def close(self) -> None:
         """Look no more.

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pulsetrain.agents import run
@@ -217,6 +217,29 @@ def test_a_block_of_the_largest_size_arrives(broker: EmbeddedBroker, unique: str
     received.take_until(lambda: bool(received.blocks), "the block")
     received.close()
     assert encode_sample_block(received.blocks[0]) == block
+
+
+def test_a_producer_gathers_messages_for_as_long_as_its_node_has_to(broker: EmbeddedBroker, unique: str) -> None:
+    kafka, topics = KafkaSettings(bootstrap=broker.bootstrap), TopicNames(unique)
+    broker.declare([topics.samples, topics.status])
+    gate = TopicGate(kafka, topics, lambda: None, linger_ms=1500)
+    gate.start()
+    producer = wait_until("Kafka to be found", lambda: gate.open_producer(lambda _: None), WAIT_SECONDS)
+    seconds: list[float] = []
+
+    def delivered(_: object, message: Message) -> None:
+        seconds.append(message.latency() or 0.0)
+
+    def send(count: int) -> None:
+        producer.produce(topics.samples, key=b"n", value=b"v", on_delivery=delivered)
+        wait_until("a delivery", lambda: producer.poll(0.1) and len(seconds) == count, WAIT_SECONDS)
+
+    # The first one waits for the connection, too.
+    send(1)
+    send(2)
+    producer.close()
+    gate.close()
+    assert min(seconds) >= 1.5
 
 
 def _largest_block() -> bytes:
