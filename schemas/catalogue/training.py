@@ -48,7 +48,7 @@ TRAINING_METRICS = (
     counter(
         "training.hook.steps_dropped",
         "{step}",
-        "Steps that the hook could not hand to the agent.",
+        "Steps in no observation: not handed to the agent, or not told before their rank began anew.",
         judged_by=JudgedBy.NOTHING,
     ),
     counter(

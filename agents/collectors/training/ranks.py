@@ -120,6 +120,7 @@ class _Rank:
         self._pid = 0
         self._steps: list[StepRow] = []
         self._values: list[ValuesRow] = []
+        self._steps_dropped = 0
         self._latest: HookMessage | None = None
         self._count = math.nan
         self._told: tuple[str, ...] = ()
@@ -134,6 +135,7 @@ class _Rank:
                 raise RefusedError("a session that another one has followed")
             self._former_sessions.append(self._session)
             self._session = message.session
+            self._steps_dropped += len(self._steps)
             self._steps, self._values, self._told, self._count, self._pace = [], [], (), math.nan, Pace()
         self._pid, self._latest, self.heard_ns = pid, message, now_ns
         self.has_closed = message.closing
@@ -194,7 +196,7 @@ class _Rank:
             "training.loss_scale": _last(_present(row.loss_scale for row in values)),
             "training.allocator.retries": math.nan if latest.retries is None else float(latest.retries),
             "training.hook.errors": float(latest.errors),
-            "training.hook.steps_dropped": float(latest.dropped),
+            "training.hook.steps_dropped": float(latest.dropped + self._steps_dropped),
         }
 
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pulsetrain.agents.collectors.base import Observation
 from pulsetrain.agents.collectors.training.message import HookMessage, RefusedError, StepRow, ValuesRow
@@ -167,11 +169,38 @@ def test_a_restarted_rank_begins_anew_and_its_former_session_is_refused() -> Non
     ranks.add(message([StepRow(T + NS, 1, None, None)], session="b"), 0, T)
     with pytest.raises(RefusedError, match="session"):
         ranks.add(message([StepRow(T + 2 * NS, 101, NS, NS)], session="a"), 0, T)
+    # Two are what the hook says that it dropped, the third is the step of the former session.
     assert figures(only(ranks)) == {
         "training.step.count": 1.0,
         "training.hook.errors": 1.0,
-        "training.hook.steps_dropped": 2.0,
+        "training.hook.steps_dropped": 3.0,
     }
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["steps", "anew", "asked"]), st.integers(1, 5)), max_size=60),
+    st.sampled_from([NS // 4, 4 * NS, 40 * NS]),
+)
+def test_steps_that_wait_when_their_rank_begins_anew_are_counted(events: list[tuple[str, int]], step_ns: int) -> None:
+    ranks, now = Ranks(lambda pid: {}), T
+    session = heard = waiting = dropped = 0
+    for event, number in [*events, ("anew", 1), ("steps", 1), ("asked", 1)]:
+        if event == "anew":
+            session += 1
+        elif event == "steps":
+            ends = [now + (step + 1) * step_ns for step in range(number)]
+            now = ends[-1]
+            ranks.add(message([StepRow(end, 1, step_ns, None) for end in ends], session=str(session)), 0, now)
+            if session != heard:
+                heard, dropped, waiting = session, dropped + waiting, 0
+            waiting += number
+        else:
+            # So long that steps of any duration are told.
+            now += 60 * NS
+            for observation in ranks.observations(now):
+                waiting = 0
+                # Two are what the hook says.
+                assert figures(observation)["training.hook.steps_dropped"] == 2.0 + dropped
 
 
 def test_ranks_are_bounded_and_those_that_say_goodbye_or_nothing_make_room() -> None:
