@@ -86,6 +86,7 @@ class BackgroundThread:
         self._stop = threading.Event()
         self._asked: tuple[int, float] | None = None
         self._closing = threading.Lock()
+        self._was_cut_short = False
         self._is_supported = False
         self._retry_at = -float("inf")
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -100,6 +101,11 @@ class BackgroundThread:
     def is_quiet(self) -> bool:
         """Whether there is nothing to take and no call under way."""
         return self._asked is None and not self._outcomes and not self._notices
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the end cut a reading short, or left it behind."""
+        return self._was_cut_short or (self._is_supported and self._asked is not None)
 
     def start(self) -> None:
         """Begin to ask, if that has not begun."""
@@ -202,6 +208,9 @@ class BackgroundThread:
         except Exception as error:  # a fault in one collector must not end the others
             failure = failure_of(error)
         self._asked = None
+        if self._closing.locked() and (collected is None or not collected.observations):
+            self._was_cut_short = True
+            return
         seconds = self._monotonic() - begin
         if seconds > self.collector.deadline_seconds:
             late = f"answered after {seconds:.1f} s, later than its deadline of {self.collector.deadline_seconds:g} s"

@@ -40,7 +40,7 @@ class BackgroundThreads:
     """Those of one agent, from its start to its end.
 
     Args:
-        stats: where lost samples are counted.
+        stats: where lost samples and unfinished readings are counted.
         tell: takes what an ended collector has told last.
     """
 
@@ -67,10 +67,10 @@ class BackgroundThreads:
     def close(self) -> None:
         """End all threads; what they bring last is still to be taken."""
         running, self._running = self._running, {}
-        _stop([thread for one in running.values() for thread in one.threads])
+        self._stop([thread for one in running.values() for thread in one.threads])
 
     def _end(self, threads: list[BackgroundThread]) -> None:
-        _stop(threads)
+        self._stop(threads)
         for thread in threads:
             for notice in thread.notices():
                 self._tell(notice)
@@ -78,7 +78,7 @@ class BackgroundThreads:
                 samples = 0 if outcome.collected is None else outcome.collected.samples
                 self._stats.lose(samples, _ENDED, f"{_ENDED}: the last observations of {thread.name} came too late")
 
-
-def _stop(threads: list[BackgroundThread]) -> None:
-    if hanging := stop_all(threads):
-        _LOG.warning("What hangs is left behind: %s.", ", ".join(hanging))
+    def _stop(self, threads: list[BackgroundThread]) -> None:
+        if hanging := stop_all(threads):
+            _LOG.warning("What hangs is left behind: %s.", ", ".join(hanging))
+        self._stats.unfinished_readings += sum(thread.is_unfinished for thread in threads)

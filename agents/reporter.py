@@ -149,6 +149,7 @@ class Reporter:
         return {
             "ticks": stats.ticks,
             "skipped_ticks": stats.skipped_ticks,
+            "unfinished_readings": stats.unfinished_readings,
             "produced": stats.produced,
             "recovered": stats.recovered,
             "pending": stats.pending,

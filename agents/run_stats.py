@@ -47,6 +47,8 @@ class RunStats:
 
     ticks: int = 0
     skipped_ticks: int = 0
+    unfinished_readings: int = 0
+    """Readings in the background that were under way when a session ended, and brought nothing within a moment."""
     tick_delay_seconds: float = 0.0
     collect_seconds: float = 0.0
     degraded_level: int = 0
