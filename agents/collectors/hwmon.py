@@ -5,11 +5,13 @@ Reading a sensor may take a driver milliseconds on a slow bus, and what is read 
 
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
+from pulsetrain.agents.collectors.bounded import Bounded
 from pulsetrain.agents.collectors.kernel_file import read_once
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import metric_id
@@ -22,6 +24,7 @@ _METRICS = {"temp": ("hw.temperature", 1e-3), "fan": ("hw.fan.speed", 1.0), "pow
 
 _HOTTEST_CPU = metric_id("hw.temperature", **{"hw.type": "cpu"})
 _CPU_CHIPS = ("coretemp", "k10temp", "zenpower")
+_EXACTNESSES = 3
 _CORE = re.compile(r"Core \d+")
 """Each core of an Intel CPU has a sensor, which interrupts that core when it is read; the package's is the hottest."""
 
@@ -49,6 +52,7 @@ class HwmonCollector:
         self._folder = roots.sys / "class/hwmon"
         self.source = str(self._folder / "hwmon*")
         self._sensors: list[Sensor] = []
+        self._most = Bounded(self.name, "sensors of temperature, fans and power", _MAX_SENSORS)
         self._scanned_ns: int | None = None
 
     def is_supported(self) -> Support:
@@ -60,7 +64,7 @@ class HwmonCollector:
     def collect(self, time_ns: int) -> Collected:
         """What the sensors say."""
         if self._scanned_ns is None or not 0 <= time_ns - self._scanned_ns < _RESCAN_NS:
-            self._sensors, self._scanned_ns = find_sensors(self._folder), time_ns
+            self._sensors, self._scanned_ns = list(self._most.first(find_sensors(self._folder))), time_ns
         values: dict[str, float] = {}
         missing: dict[str, str] = {}
         for sensor in self._sensors:
@@ -74,20 +78,43 @@ class HwmonCollector:
         of_cpus = [values[sensor.metric] for sensor in self._sensors if sensor.is_of_cpu]
         if of_cpus:
             values[_HOTTEST_CPU] = max((value for value in of_cpus if not math.isnan(value)), default=math.nan)
-        return Collected([Observation(HOST, time_ns, tuple(values), list(values.values()), missing)])
+        observation = Observation(HOST, time_ns, tuple(values), list(values.values()), missing)
+        return Collected([observation], self._most.take_notices())
 
     def close(self) -> None:
         """Nothing stays open."""
 
 
 def find_sensors(folder: Path) -> list[Sensor]:
-    """The sensors of CPUs, then those of all other chips, in the order of the chips' devices."""
+    """The sensors of CPUs, then those of all other chips, in the order of the chips' devices.
+
+    Sensors that bear the same name are told apart by their channel, and chips of one device by their number.
+    """
     chips = sorted((_device(path), path) for path in folder.glob("hwmon*"))
-    sensors = [sensor for device, chip in chips for sensor in _sensors(device, chip)]
-    return sorted(sensors, key=lambda sensor: not sensor.is_of_cpu)[:_MAX_SENSORS]
+    found = [one for device, chip in chips for one in _sensors(device, chip)]
+    names = [Counter(one.metrics[exactness] for one in found) for exactness in range(_EXACTNESSES)]
+    sensors = [one.sensor(names) for one in found]
+    return sorted(sensors, key=lambda sensor: not sensor.is_of_cpu)
 
 
-def _sensors(device: str, chip: Path) -> Iterator[Sensor]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A sensor and what it may be called, ever more exactly; the last is unique."""
+
+    input: Path
+    fault: Path
+    metrics: tuple[str, ...]
+    scale: float
+    is_of_cpu: bool
+
+    def sensor(self, names: Sequence[Counter[str]]) -> Sensor:
+        """Under the first of the names that no other sensor has."""
+        unique = (metric for metric, taken in zip(self.metrics, names, strict=True) if taken[metric] == 1)
+        return Sensor(self.input, self.fault, next(unique, self.metrics[-1]), self.scale, self.is_of_cpu)
+
+
+def _sensors(device: str, chip: Path) -> Iterator[_Found]:
+    number = chip.name
     if not (chip / "name").exists() and (chip / "device/name").exists():
         chip = chip / "device"  # where older drivers have their files
     name = _text(chip / "name")
@@ -103,9 +130,13 @@ def _sensors(device: str, chip: Path) -> Iterator[Sensor]:
         found.add(channel)
         metric, scale = _METRICS[kind]
         chip_name = {"hw.name": name} if name else {}
-        identifier = metric_id(metric, **chip_name, **{"hw.id": device, "hw.sensor_location": label})
+        exact_label = label if label == channel else f"{label} {channel}"
+        metrics = tuple(
+            metric_id(metric, **chip_name, **{"hw.id": place, "hw.sensor_location": location})
+            for place, location in ((device, label), (device, exact_label), (f"{device}:{number}", exact_label))
+        )
         is_of_cpu = kind == "temp" and name in _CPU_CHIPS
-        yield Sensor(path, chip / f"{channel}_fault", identifier, scale, is_of_cpu)
+        yield _Found(path, chip / f"{channel}_fault", metrics, scale, is_of_cpu)
 
 
 def _place(path: Path) -> tuple[str, int, str]:

@@ -7,10 +7,12 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from pulsetrain.agents.collectors.background_files import SMALL_FILE_BYTES, BackgroundFiles
 from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
+from pulsetrain.agents.collectors.bounded import Bounded
 from pulsetrain.agents.collectors.growing_sums import GrowingSums
 from pulsetrain.agents.collectors.infiniband_counters import BANDWIDTH, COUNTERS, UP, PortCounter
 from pulsetrain.agents.collectors.kernel_file import KernelFile
@@ -20,6 +22,7 @@ from pulsetrain.schemas.catalogue.fabric import FABRIC_METRICS
 _MAX_PORTS = 32
 _RESCAN_NS = 30_000_000_000
 _RATE = re.compile(rb"([0-9.]+) Gb/sec")
+_NUMBERED = re.compile(r"(\D*)(\d*)")
 _BYTES_PER_GIGABIT = 1e9 / 8
 _ACTIVE = b"4:"
 """The number of the state in which a port carries data: `4: ACTIVE`."""
@@ -37,7 +40,7 @@ class PortFile:
 
 
 class InfinibandCollector(BackgroundFiles):
-    """Every port, and all together: sums, and the share of ports that are up."""
+    """Every port, and all together: sums, and the share of ports that are up. Of very many ports the first ones."""
 
     name = "infiniband"
     interval_ms = 1000
@@ -50,11 +53,12 @@ class InfinibandCollector(BackgroundFiles):
         self.source = str(self._folder / "*/ports/*")
         self._files: list[tuple[PortFile, KernelFile]] = []
         self._sums = GrowingSums()
+        self._ports = Bounded(self.name, "InfiniBand and RoCE ports", _MAX_PORTS)
         self._scanned_ns: int | None = None
 
     def is_supported(self) -> Support:
         """Whether there is a port."""
-        if not find_port_files(self._folder):
+        if not any(map(_files_of, find_ports(self._folder))):
             return Support(False, f"there is no {self.source}: no InfiniBand or RoCE adapter with its driver")
         return Support(True)
 
@@ -75,7 +79,8 @@ class InfinibandCollector(BackgroundFiles):
         if len(missing) == len(values):
             raise CollectError(next(iter(missing.values()), f"there is no port left in {self.source}"))
         values |= self._totals(values)
-        return Collected([Observation(HOST, time_ns, tuple(values), list(values.values()), missing)])
+        observation = Observation(HOST, time_ns, tuple(values), list(values.values()), missing)
+        return Collected([observation], self._ports.take_notices())
 
     def _totals(self, values: Mapping[str, float]) -> dict[str, float]:
         """Sums over the ports, and the share of them that is up."""
@@ -93,7 +98,8 @@ class InfinibandCollector(BackgroundFiles):
         """Bring the files up to date with the ports that there are; those that stay remain open."""
         before = {port_file.path: (port_file, file) for port_file, file in self._files}
         self._files = []
-        for found in find_port_files(self._folder):
+        ports = self._ports.first(find_ports(self._folder))
+        for found in chain.from_iterable(map(_files_of, ports)):
             entry = before.pop(found.path, None) or _opened(found)
             if entry is not None:
                 self._files.append(entry)
@@ -116,13 +122,18 @@ def _opened(found: PortFile) -> tuple[PortFile, KernelFile] | None:
     return found, file
 
 
-def find_port_files(folder: Path) -> list[PortFile]:
-    """The files of all ports that are known here, port by port."""
-    ports = sorted(folder.glob("*/ports/[0-9]*"))[:_MAX_PORTS]
-    return [file for port in ports for file in _files_of(port)]
+def find_ports(folder: Path) -> list[Path]:
+    """The folders of all ports, `mlx5_2` before `mlx5_10`."""
+    return sorted(folder.glob("*/ports/[0-9]*"), key=_place)
+
+
+def _place(port: Path) -> list[tuple[str, int]]:
+    return [(text, int(digits or 0)) for text, digits in _NUMBERED.findall(f"{port.parents[1].name}:{port.name}")]
 
 
 def _files_of(port: Path) -> list[PortFile]:
+    """The files of one port that are known here."""
+
     def file(name: str, metric: PortCounter, parse: Callable[[bytes], float], is_counter: bool = True) -> PortFile:
         own = metric.metric(f"{port.parents[1].name}:{port.name}")
         return PortFile(port / name, own, metric.metric(None), parse, is_counter)

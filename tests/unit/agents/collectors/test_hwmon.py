@@ -105,9 +105,40 @@ def test_many_other_sensors_do_not_displace_those_of_the_cpus(tmp_path: Path) ->
     for number in range(40):
         chip(tmp_path, number, f"0000:{number:02x}:00.0", "nvme", temp1_input="40000", temp2_input="41000")
     chip(tmp_path, 99, "coretemp.0", "coretemp", temp1_input="61000", temp1_label="Package id 0")
-    found = values(HwmonCollector(Roots(tmp_path, tmp_path)))
+    collector = HwmonCollector(Roots(tmp_path, tmp_path))
+    found = values(collector)
     assert found["hw.temperature{hw.type=cpu}"] == 61.0
     assert len(found) == 64 + 1
+
+
+def test_that_there_are_more_sensors_than_are_read_is_told_once(tmp_path: Path) -> None:
+    for number in range(40):
+        chip(tmp_path, number, f"0000:{number:02x}:00.0", "nvme", temp1_input="40000", temp2_input="41000")
+    collector = HwmonCollector(Roots(tmp_path, tmp_path))
+    told = [collector.collect(minute * 60 * SECOND).notices for minute in range(3)]
+    assert [notice.message for notice in told[0]] == [
+        "This node has 80 sensors of temperature, fans and power: only the first 64 are read."
+    ]
+    assert told[1:] == [[], []]
+
+
+def test_sensors_of_the_same_name_are_told_apart_and_none_is_lost(tmp_path: Path) -> None:
+    board = chip(tmp_path, 0, "nct6775.656", "nct6798", temp1_input="31000", temp1_label="SYSTIN")
+    for channel, degrees in ((2, 32000), (7, 37000)):
+        (board / f"temp{channel}_input").write_text(f"{degrees}\n")
+        (board / f"temp{channel}_label").write_text("PECI Agent 0\n")
+    # Two chips of one device, neither with labels.
+    for number, watts in ((1, 100), (2, 200)):
+        chip(tmp_path, number, f"card{number}", "accelerator", power1_input=str(watts * 1_000_000))
+    (tmp_path / "class/hwmon/hwmon2/device").unlink()
+    (tmp_path / "class/hwmon/hwmon2/device").symlink_to(tmp_path / "devices/card1")
+    assert values(HwmonCollector(Roots(tmp_path, tmp_path))) == {
+        "hw.temperature{hw.id=nct6775.656,hw.name=nct6798,hw.sensor_location=SYSTIN}": 31.0,
+        "hw.temperature{hw.id=nct6775.656,hw.name=nct6798,hw.sensor_location=PECI%20Agent%200%20temp2}": 32.0,
+        "hw.temperature{hw.id=nct6775.656,hw.name=nct6798,hw.sensor_location=PECI%20Agent%200%20temp7}": 37.0,
+        "hw.power{hw.id=card1:hwmon1,hw.name=accelerator,hw.sensor_location=power1}": pytest.approx(100.0),
+        "hw.power{hw.id=card1:hwmon2,hw.name=accelerator,hw.sensor_location=power1}": pytest.approx(200.0),
+    }
 
 
 def test_a_chip_without_a_device_goes_by_its_number(tmp_path: Path) -> None:

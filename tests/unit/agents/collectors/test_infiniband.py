@@ -154,3 +154,20 @@ def test_when_all_adapters_go_the_collector_fails_and_their_files_are_closed(
         collector.collect(60 * SECOND)
     assert open_files(tmp_path) == 0
     collector.close()
+
+
+def test_of_more_ports_than_are_read_the_first_by_number_are_and_that_is_told_once(tmp_path: Path) -> None:
+    for number in range(40):
+        port(tmp_path, f"mlx5_{number}", state="4: ACTIVE")
+    collector = InfinibandCollector(Roots(tmp_path, tmp_path))
+    first, *later = (collector.collect(minute * 60 * SECOND) for minute in range(3))
+    (observation,) = first.observations
+    assert set(observation.metrics) == {
+        "hw.network.up{hw.type=network}",
+        *(f"hw.network.up{{hw.id=mlx5_{number}:1,hw.type=network}}" for number in range(32)),
+    }
+    assert [(notice.message, notice.details["collector"]) for notice in first.notices] == [
+        ("This node has 40 InfiniBand and RoCE ports: only the first 32 are read.", "infiniband")
+    ]
+    assert [collected.notices for collected in later] == [[], []]
+    collector.close()

@@ -1,0 +1,48 @@
+"""How many things of a kind are read at most; that there are more is told once."""
+
+import logging
+from collections.abc import Sequence
+from typing import TypeVar
+
+from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.schemas.status import Severity, StatusEvent
+
+_LOG = logging.getLogger(__name__)
+
+ThingT = TypeVar("ThingT")
+
+
+class Bounded:
+    """The first of many.
+
+    Args:
+        collector: who reads them.
+        things: what they are, in the plural.
+        most: how many are read.
+    """
+
+    def __init__(self, collector: str, things: str, most: int) -> None:
+        self._collector = collector
+        self._things = things
+        self._most = most
+        self._has_told = False
+        self._notices: list[Notice] = []
+
+    def first(self, found: Sequence[ThingT]) -> Sequence[ThingT]:
+        """As many as are read, from the beginning."""
+        if len(found) > self._most and not self._has_told:
+            self._has_told = True
+            text = f"This node has {len(found)} {self._things}: only the first {self._most} are read."
+            _LOG.warning("%s", text)
+            details: dict[str, str | int | float | None] = {
+                "collector": self._collector,
+                "found": len(found),
+                "read": self._most,
+            }
+            self._notices.append(Notice(StatusEvent.SAMPLES_DROPPED, Severity.WARNING, text, details=details))
+        return found[: self._most]
+
+    def take_notices(self) -> list[Notice]:
+        """What is to be told since the last time."""
+        notices, self._notices = self._notices, []
+        return notices
