@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import BackgroundCollector, Collected, Notice
@@ -29,6 +30,9 @@ MAX_NOTICES = 100
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
 """When a source that is not supported is tried again: a driver may come, a process may start."""
+
+MORE_THREADS = "allow the agent more of them (pids.max of its control group, ulimit -u)"
+"""What to do when the system has no thread for us."""
 
 _SWITCH_SECONDS = 0.0005
 """After so long a thread that computes lets others go on. A tick that reads ten files beside a thread that parses a
@@ -107,10 +111,16 @@ class BackgroundThread:
         """Whether the end cut a reading short, or left it behind."""
         return self._was_cut_short or (self._is_supported and self._asked is not None)
 
-    def start(self) -> None:
-        """Begin to ask, if that has not begun."""
-        if self._thread.ident is None:
+    def start(self) -> bool:
+        """Begin to ask, if that has not begun; whether it has. If not, that is told as a failure; try it again later."""
+        if self._thread.ident is not None:
+            return True
+        try:
             self._thread.start()
+        except RuntimeError as error:
+            self._put(self._outcome(self._time_ns(), 0.0, failure=f"it has no thread: {error}; {MORE_THREADS}"))
+            return False
+        return True
 
     def begin_anew(self) -> None:
         """A session begins: at full pace, and what is not supported is tried again at the next tick."""
@@ -243,12 +253,14 @@ class BackgroundThread:
             self._outcomes.append(outcome)
 
 
-def start_all(threads: Sequence[BackgroundThread]) -> None:
-    """Start all threads, of a process in which the loop of ticks comes first."""
+def start_all(threads: Sequence[BackgroundThread]) -> list[BackgroundThread]:
+    """Start all threads, of a process in which the loop of ticks comes first; returns those that could not be started.
+
+    The others go on without them.
+    """
     if threads:
         sys.setswitchinterval(_SWITCH_SECONDS)
-    for thread in threads:
-        thread.start()
+    return [thread for thread in threads if not thread.start()]
 
 
 def stop_all(threads: Sequence[BackgroundThread], seconds: float = _CLOSE_SECONDS) -> list[str]:
@@ -260,9 +272,12 @@ def stop_all(threads: Sequence[BackgroundThread], seconds: float = _CLOSE_SECOND
     for thread in threads:
         thread.stop()
     busy = _join(threads, seconds)
-    closers = [threading.Thread(target=thread.close, daemon=True) for thread in busy]
-    for closer in closers:
-        closer.start()
+    closers = []
+    for thread in busy:
+        closer = threading.Thread(target=thread.close, daemon=True)
+        with suppress(RuntimeError):  # the system has no thread left: it ends with the process
+            closer.start()
+            closers.append(closer)
     end = time.monotonic() + seconds
     for closer in closers:
         closer.join(max(0.0, end - time.monotonic()))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pulsetrain.agents.background import start_all
+from pulsetrain.agents.background import FIRST_RETRY_SECONDS, BackgroundThread, start_all
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collector_list import background_sources, scheduled_collectors
 from pulsetrain.agents.collectors.base import Roots, Support
@@ -38,6 +38,7 @@ class Run:
         reporter: tells what is read and how it fares.
         stats: where everything is counted.
         background: the threads, which outlive it.
+        monotonic: seconds that only grow.
 
     Raises:
         AgentError: `proc_root` or `sys_root` is no folder.
@@ -50,9 +51,11 @@ class Run:
         reporter: Reporter,
         stats: RunStats,
         background: BackgroundThreads,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._reporter = reporter
+        self._monotonic = monotonic
         roots = existing_roots(settings)
         stats.collectors.clear()
         self._threads = background.of(background_sources(roots, settings))
@@ -76,14 +79,29 @@ class Run:
         metrics = sum(len(entry.collector.metrics()) for entry in self._scheduled)
         _LOG.info("Node %s: reading %d metrics every %d ms.", self._settings.node, metrics, self._settings.interval_ms)
         self._reporter.started(metrics, self._unsupported)
-        start_all(self._threads)
-        self._runner.run(time.time_ns, wait)
+        unstarted = start_all(self._threads)
+        self._runner.run(time.time_ns, self._starting_again(unstarted, wait) if unstarted else wait)
 
     def close(self) -> None:
         """Close all collectors that are read at ticks."""
         for entry in self._scheduled:
             entry.collector.close()
         self._meter.close()
+
+    def _starting_again(
+        self, unstarted: list[BackgroundThread], wait: Callable[[float], bool]
+    ) -> Callable[[float], bool]:
+        """A `wait` that now and then starts what could not be started before."""
+        again_at = self._monotonic() + FIRST_RETRY_SECONDS
+
+        def wait_and_start(seconds: float) -> bool:
+            nonlocal unstarted, again_at
+            if unstarted and self._monotonic() >= again_at:
+                unstarted = start_all(unstarted)
+                again_at = self._monotonic() + FIRST_RETRY_SECONDS
+            return wait(seconds)
+
+        return wait_and_start
 
 
 def existing_roots(settings: AgentSettings) -> Roots:

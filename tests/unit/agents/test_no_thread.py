@@ -1,0 +1,140 @@
+"""A system that has no thread for the agent costs it what that thread would have read, until there is one."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pulsetrain.agents import run
+from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
+from pulsetrain.agents.background_threads import BackgroundThreads
+from pulsetrain.agents.collector_list import BackgroundSource
+from pulsetrain.agents.collectors.base import Collected
+from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
+from pulsetrain.agents.run import Run
+from pulsetrain.agents.run_stats import RunStats
+from pulsetrain.agents.settings import AgentSettings
+from tests.unit.agents.background_fakes import WAIT_SECONDS, ScriptedBackground
+from tests.unit.agents.fakes import ScriptedCollector
+
+NO_THREAD = (
+    "it has no thread: can't start new thread; allow the agent more of them (pids.max of its control group, ulimit -u)"
+)
+
+
+class Threads:
+    """The system's threads: as many as the test says."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.left: float = float("inf")
+        self._start = threading._start_new_thread  # type: ignore[attr-defined]
+        patch.setattr(threading, "_start_new_thread", self._started)
+
+    def _started(self, *arguments: Any) -> Any:
+        if self.left < 1:
+            raise RuntimeError("can't start new thread")
+        self.left -= 1
+        return self._start(*arguments)
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
+    return Threads(monkeypatch)
+
+
+class Asked(ScriptedBackground):
+    """Remembers that it was asked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, interval_ms=1)
+        self.called = threading.Event()
+        self.before = lambda _: self.called.set()
+
+
+def test_those_for_which_there_is_a_thread_begin_and_the_others_say_what_to_do(threads: Threads) -> None:
+    collectors = [Asked(name) for name in ("perf", "nvml", "training")]
+    threads.left = 1
+    all_threads = [BackgroundThread(InBackground(collector)) for collector in collectors]
+    assert start_all(all_threads) == all_threads[1:]
+    assert collectors[0].called.wait(WAIT_SECONDS), "the first collector was not called"
+    assert [[outcome.failure for outcome in thread.outcomes()] for thread in all_threads[1:]] == [[NO_THREAD]] * 2
+    threads.left = 1
+    assert start_all(all_threads) == all_threads[2:]
+    assert collectors[1].called.wait(WAIT_SECONDS), "the second collector was not called"
+    threads.left = 0
+    assert stop_all(all_threads, seconds=WAIT_SECONDS) == []
+    assert [collector.closed for collector in collectors] == [1, 1, 1]
+
+
+def test_an_end_without_a_thread_to_close_what_hangs_leaves_it_behind(threads: Threads) -> None:
+    collector, released = Asked("nvml"), threading.Event()
+
+    def hang(_: int) -> None:
+        collector.called.set()
+        assert released.wait(WAIT_SECONDS), "nobody released the call"
+
+    collector.before = hang
+    thread = BackgroundThread(InBackground(collector))
+    assert thread.start()
+    assert collector.called.wait(WAIT_SECONDS), "the collector was not called"
+    threads.left = 0
+    assert stop_all([thread], seconds=0.1) == ["nvml"]
+    released.set()
+    assert thread.join(WAIT_SECONDS), "the thread did not end"
+    assert collector.closed == 1
+
+
+class Outlet:
+    """Keeps how collectors fare."""
+
+    def __init__(self) -> None:
+        self.fates: list[tuple[str, str | None]] = []
+
+    def collector_read(self, collector: str, failure: str | None) -> None:
+        self.fates.append((collector, failure))
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_arguments: None
+
+
+def test_a_session_goes_on_without_a_thread_and_starts_it_when_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, threads: Threads
+) -> None:
+    collector, cpu, stats, seconds = Asked("nvml"), ScriptedCollector("cpu", ["a"]), RunStats(), [0.0]
+    collector.answers = [Collected()]
+    outlet: Any = Outlet()
+    source = BackgroundSource((), lambda _: [InBackground(collector)])
+    monkeypatch.setattr(run, "background_sources", lambda *_: {"nvml": source})
+    monkeypatch.setattr(run, "scheduled_collectors", lambda *_: [Scheduled(cpu)])
+    background = BackgroundThreads(stats, outlet.notice)
+    made = Run(AgentSettings(node="n"), outlet, outlet, stats, background, monotonic=lambda: seconds[0])
+    ticks: list[Callable[[], None]] = []
+
+    def wait(_seconds: float) -> bool:
+        if not ticks:
+            background.close()
+            return True
+        ticks.pop(0)()
+        return threading.Event().wait(_seconds) or False
+
+    def after(later: float) -> None:
+        seconds[0] += later
+
+    def give_a_thread() -> None:
+        threads.left = 1
+        after(10.0)
+
+    def until_called() -> None:
+        assert collector.called.wait(WAIT_SECONDS), "the collector was not called"
+
+    threads.left = 0
+    ticks += [lambda: None, lambda: after(9.9), lambda: after(0.1), lambda: None, give_a_thread, until_called]
+    made.run(wait)
+    made.close()
+    told = [failure for name, failure in outlet.fates if name == "nvml"]
+    # At the start and ten seconds later there was none; then the collector was asked, at last in its own thread.
+    assert told[:2] == [NO_THREAD] * 2
+    assert set(told[2:]) == {None}
+    assert ("cpu", None) in outlet.fates
+    assert stats.health("nvml").failures >= 2
