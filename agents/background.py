@@ -112,7 +112,7 @@ class BackgroundThread:
         return self._was_cut_short or (self._is_supported and self._asked is not None)
 
     def start(self) -> bool:
-        """Begin to ask, if that has not begun; whether it has. If not, that is told as a failure; try it again later."""
+        """Begin to ask, if that has not begun; whether it has. If not, that is told as a failure; to be tried again."""
         if self._thread.ident is not None:
             return True
         try:
