@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from pulsetrain.agents.collectors.nvml.gpm import GPM_METRICS
 from pulsetrain.schemas.catalogue import canonical_name, find
 from pulsetrain.schemas.catalogue.exporters import SOURCE_NAMES
 
@@ -34,6 +35,27 @@ def test_every_name_stands_for_a_metric_of_the_catalogue() -> None:
 @pytest.mark.parametrize("field", DEFAULT_COUNTERS.split())
 def test_dcgm_exporters_default_fields_have_a_name(field: str) -> None:
     assert canonical_name(f"DCGM_FI_DEV_{field}") is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "metric"),
+    [
+        ("TENSOR", "hw.gpu.tensor.activity"),
+        ("FP64", "hw.gpu.pipe.activity{hw.gpu.pipe=fp64}"),
+        ("FP32", "hw.gpu.pipe.activity{hw.gpu.pipe=fp32}"),
+        ("FP16", "hw.gpu.pipe.activity{hw.gpu.pipe=fp16}"),
+        ("INT", "hw.gpu.pipe.activity{hw.gpu.pipe=integer}"),
+        ("TENSOR_DFMA", "hw.gpu.pipe.activity{hw.gpu.pipe=tensor_fp64}"),
+        ("TENSOR_HMMA", "hw.gpu.pipe.activity{hw.gpu.pipe=tensor_fp16}"),
+        ("TENSOR_IMMA", "hw.gpu.pipe.activity{hw.gpu.pipe=tensor_integer}"),
+    ],
+)
+def test_every_arithmetic_pipe_of_dcgm_is_called_as_from_nvml(field: str, metric: str) -> None:
+    """Fields 1004, 1006 to 1008 and 1013 to 1016 of dcgm_fields.h, all of them ratios."""
+    name = canonical_name(f"DCGM_FI_PROF_PIPE_{field}_ACTIVE")
+    assert name is not None
+    assert (name.metric, name.scale) == (metric, 1.0)
+    assert metric in GPM_METRICS
 
 
 def test_two_names_of_one_exporter_become_one_metric_only_as_parts_of_a_sum() -> None:
