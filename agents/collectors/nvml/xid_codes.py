@@ -74,8 +74,8 @@ _MEANINGS = {
 _NO_REASON_TO_DRAIN = frozenset(
     (13, 31, 32, 43, 44, 45, 63, 68, 69, 92, 94, 121, 137, 139, 141, 154, 157, 160, 161, 162, 163, 164, 165)
 )
-"""Mostly a program's own fault, or taken care of, or told beside another code: worth a look. The catalogue says to ignore
-them at first or to start the program again; of power smoothing, that no reset is needed."""
+"""Mostly a program's own fault, or taken care of, or told beside another code: worth a look. The catalogue says to
+ignore them at first or to start the program again; of power smoothing, that no reset is needed."""
 
 
 def meaning(code: int) -> str:

@@ -20,12 +20,12 @@ WITHOUT_ACTION = (166, 167, 168, 169, 170, 171, 172, 173, 175)
 POWER_SMOOTHING = (162, 163, 164, 165)
 
 
-@pytest.mark.parametrize("code", (*RESET_OR_WORSE, *WITHOUT_ACTION))
+@pytest.mark.parametrize("code", [*RESET_OR_WORSE, *WITHOUT_ACTION])
 def test_what_asks_for_more_than_a_new_start_of_the_program_is_an_error(code: int) -> None:
     assert (meaning(code) != "", severity(code)) == (True, Severity.ERROR)
 
 
-@pytest.mark.parametrize("code", (*START_AGAIN_OR_IGNORE, *POWER_SMOOTHING))
+@pytest.mark.parametrize("code", [*START_AGAIN_OR_IGNORE, *POWER_SMOOTHING])
 def test_what_asks_for_no_more_is_a_warning(code: int) -> None:
     assert (meaning(code) != "", severity(code)) == (True, Severity.WARNING)
 
