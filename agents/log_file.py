@@ -54,10 +54,11 @@ class LogFile(RotatingFileHandler):
         self._compress_later()
 
     def emit(self, record: LogRecord) -> None:
-        """Write a line; once an hour, look for what is too old."""
+        """Write a line; once an hour, look for what is too old or still to be compressed."""
         if not 0 <= self._clock() - self._swept_at < _SWEEP_SECONDS:
             self._swept_at = self._clock()
             self._delete_old()
+            self._compress_later()
         super().emit(record)
 
     def doRollover(self) -> None:  # noqa: N802  # the standard library's name
@@ -85,8 +86,10 @@ class LogFile(RotatingFileHandler):
         return self._path.with_name(name)
 
     def _compress_later(self) -> None:
-        if not self._compressing.is_alive():
-            self._compressing = threading.Thread(target=self._compress, name="compress log", daemon=True)
+        if self._compressing.is_alive() or not self._parts(self._whole):
+            return
+        self._compressing = threading.Thread(target=self._compress, name="compress log", daemon=True)
+        with suppress(RuntimeError):  # the system has no thread now: tried again within the hour
             self._compressing.start()
 
     def _compress(self) -> None:
@@ -102,7 +105,7 @@ class LogFile(RotatingFileHandler):
                 except OSError:
                     with suppress(OSError):
                         part.unlink(missing_ok=True)
-                    return  # the disk is full or gone; tried again when the next part is put aside
+                    return  # the disk is full or gone; tried again within the hour
 
     def _delete_old(self) -> None:
         oldest = self._clock() - self._keep_seconds

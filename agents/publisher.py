@@ -115,7 +115,7 @@ class Publisher:
     def poll(self) -> None:
         """Hand over what librdkafka has room for, and take in what became of earlier messages. Call it often."""
         if self._producer is None and self._clock() >= self._reopen_at and self._has_waiting():
-            self._producer = self._open_producer(self._report)
+            self._producer = self._new_producer()
         if self._producer is not None:
             self._hand_over(self._producer)
         if self._producer is not None:
@@ -142,6 +142,15 @@ class Publisher:
 
     def _has_waiting(self) -> bool:
         return bool(self._front or self._queue or (self._spool is not None and self._spool.unread_messages))
+
+    def _new_producer(self) -> Producer | None:
+        try:
+            return self._open_producer(self._report)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._CRIT_SYS_RESOURCE:
+                raise
+            self._gave_up(error.args[0])
+            return None
 
     def _hand_over(self, producer: Producer) -> None:
         replayed_bytes = 0

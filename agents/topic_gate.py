@@ -2,18 +2,28 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
+from pulsetrain.agents.background import MORE_THREADS
 from pulsetrain.agents.errors import AgentError
 from pulsetrain.agents.linger import SHORTEST_MS
-from pulsetrain.schemas.kafka import KafkaSettings, producer_config, wait_for_broker, wait_for_topics
+from pulsetrain.schemas.kafka import (
+    KafkaSettings,
+    SettingsError,
+    producer_config,
+    wait_for_broker,
+    wait_for_topics,
+)
 from pulsetrain.schemas.topics import SAMPLES, STATUS, TopicNames
 
 _LOG = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 1.0
+_NO_THREAD_SECONDS = 10.0
+_NO_THREAD = "Kafka can't be looked for: %s; %s. Next try in %g s."
 
 _PRODUCER = {
     "compression.type": "lz4",
@@ -41,6 +51,7 @@ class TopicGate:
         topics: names of the topics.
         refused: is called, in that thread, when waiting would not help.
         linger_ms: how long a producer gathers messages.
+        monotonic: seconds that only grow.
     """
 
     def __init__(
@@ -49,22 +60,35 @@ class TopicGate:
         topics: TopicNames,
         refused: Callable[[], None],
         linger_ms: int = SHORTEST_MS,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._kafka = kafka
         self._topics = topics
         self._refused = refused
         self._linger_ms = linger_ms
+        self._monotonic = monotonic
+        self._start_again_at = 0.0
         self._closed = threading.Event()
         self._opened = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._look, name="look for topics", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
-        self._thread.start()
+        """Begin to look; if the system has no thread for that now, `open_producer` begins later."""
+        self._start_again_at = self._monotonic() + _NO_THREAD_SECONDS
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            _LOG.warning(_NO_THREAD, error, MORE_THREADS, _NO_THREAD_SECONDS)
 
     def open_producer(self, report: Callable[[KafkaError], None]) -> Producer | None:
-        """A producer that calls `report` with its errors; None as long as the topics were not found."""
+        """A producer that calls `report` with its errors; None as long as the topics were not found.
+
+        Raises:
+            KafkaException: the system has no thread for it (`_CRIT_SYS_RESOURCE`).
+        """
+        if self._thread.ident is None and self._monotonic() >= self._start_again_at:
+            self.start()
         if not self._opened.is_set():
             return None
         config = {**_PRODUCER, "linger.ms": self._linger_ms}
@@ -78,14 +102,15 @@ class TopicGate:
             TopicsError: a topic is set up so that its readers would go wrong.
         """
         self._closed.set()
-        self._thread.join(_CLOSE_SECONDS)
+        if self._thread.ident is not None:
+            self._thread.join(_CLOSE_SECONDS)
         if self._failure is not None:
             raise self._failure
 
     def _look(self) -> None:
         try:
-            wait_for_broker(self._kafka, _LOG.warning, sleep=self._sleep)
-            wait_for_topics(self._kafka, (SAMPLES, STATUS), self._topics.prefix, None, _LOG.warning, sleep=self._sleep)
+            while not self._is_found():
+                self._sleep(_NO_THREAD_SECONDS)
         except _ClosedError:
             return
         except Exception as error:  # told by the agent when it ends
@@ -93,6 +118,19 @@ class TopicGate:
             self._refused()
         else:
             self._opened.set()
+
+    def _is_found(self) -> bool:
+        """Wait for Kafka and the topics; False if librdkafka has no thread to look with."""
+        try:
+            wait_for_broker(self._kafka, _LOG.warning, sleep=self._sleep)
+            wait_for_topics(self._kafka, (SAMPLES, STATUS), self._topics.prefix, None, _LOG.warning, sleep=self._sleep)
+        except (SettingsError, KafkaException) as error:
+            cause = error if isinstance(error, KafkaException) else error.__cause__
+            if not isinstance(cause, KafkaException) or cause.args[0].code() != KafkaError._CRIT_SYS_RESOURCE:
+                raise
+            _LOG.warning(_NO_THREAD, cause.args[0].str(), MORE_THREADS, _NO_THREAD_SECONDS)
+            return False
+        return True
 
     def _sleep(self, seconds: float) -> None:
         if self._closed.wait(seconds):

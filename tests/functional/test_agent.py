@@ -303,6 +303,9 @@ def test_settings_with_which_no_session_can_begin_are_rejected_and_the_old_ones_
             raise RuntimeError("no collector works with that")
         return all_scheduled(roots, stats)
 
+    def rejections() -> list[str]:
+        return [status.message for status in received.statuses if status.event is StatusEvent.SETTINGS_REJECTED]
+
     orders_given: list[str] = []
     monkeypatch.setattr(run, "scheduled_collectors", scheduled_collectors)
     agent = threading.Thread(target=run_agent, args=(settings, orders, lambda: faulty))
@@ -312,12 +315,10 @@ def test_settings_with_which_no_session_can_begin_are_rejected_and_the_old_ones_
         orders_given.append("reload")
         orders.reload()
         received.take_until(lambda: len({block.session for block in received.blocks}) == 2, "a second session")
+        received.take_until(lambda: bool(rejections()), "a rejection")
     finally:
         orders.stop()
         agent.join(WAIT_SECONDS)
     received.close()
-    rejected = [status for status in received.statuses if status.event is StatusEvent.SETTINGS_REJECTED]
-    assert [status.message for status in rejected] == [
-        "The settings can't be used, the old ones hold: RuntimeError: no collector works with that"
-    ]
+    assert rejections() == ["The settings can't be used, the old ones hold: RuntimeError: no collector works with that"]
     assert {block.interval_ns for block in received.blocks if block.collector == "host"} == {INTERVAL_NS}

@@ -1,23 +1,35 @@
 """A system that has no thread for the agent costs it what that thread would have read, until there is one."""
 
+import logging
 import threading
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
-from pulsetrain.agents import run
+from pulsetrain.agents import run, topic_gate
 from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collector_list import BackgroundSource
 from pulsetrain.agents.collectors.base import Collected
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
+from pulsetrain.agents.log_file import LogFile
+from pulsetrain.agents.log_settings import LogSettings
+from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.run import Run
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.agents.topic_gate import TopicGate
+from pulsetrain.schemas.kafka import KafkaSettings, SettingsError
+from pulsetrain.schemas.topics import TopicNames
 from tests.unit.agents.background_fakes import WAIT_SECONDS, ScriptedBackground
+from tests.unit.agents.fake_producer import FakeProducer
 from tests.unit.agents.fakes import ScriptedCollector
 
+KAFKA = KafkaSettings(bootstrap="127.0.0.1:1")
 NO_THREAD = (
     "it has no thread: can't start new thread; allow the agent more of them (pids.max of its control group, ulimit -u)"
 )
@@ -138,3 +150,109 @@ def test_a_session_goes_on_without_a_thread_and_starts_it_when_there_is_one(
     assert set(told[2:]) == {None}
     assert ("cpu", None) in outlet.fates
     assert stats.health("nvml").failures >= 2
+
+
+# What librdkafka says where pthread_create(3) fails.
+LIBRDKAFKAS = KafkaError(KafkaError._CRIT_SYS_RESOURCE, "Failed to create producer: Failed to create thread")
+NOT_OURS = KafkaError(KafkaError._INVALID_ARG, "No such configuration property")
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    """Errors that the next looks for Kafka have; without one Kafka is found."""
+    errors: list[Exception] = []
+
+    def look(*_arguments: Any, **_named: Any) -> None:
+        if errors:
+            raise errors.pop(0)
+
+    monkeypatch.setattr(topic_gate, "wait_for_broker", look)
+    monkeypatch.setattr(topic_gate, "wait_for_topics", look)
+    return errors
+
+
+def test_kafka_is_looked_for_when_there_is_a_thread(
+    threads: Threads, looks: list[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    seconds, refused = [0.0], threading.Event()
+    gate = TopicGate(KAFKA, TopicNames(""), refused.set, monotonic=lambda: seconds[0])
+    looks.append(ValueError("the look was made"))
+    threads.left = 0
+    gate.start()
+    assert "Kafka can't be looked for: can't start new thread; allow the agent more of them" in caplog.text
+    threads.left = 1
+    seconds[0] = 9.9
+    assert gate.open_producer(lambda _: None) is None
+    assert not refused.is_set()
+    seconds[0] = 10.0
+    assert gate.open_producer(lambda _: None) is None
+    assert refused.wait(WAIT_SECONDS), "nobody looked for Kafka"
+    with pytest.raises(ValueError, match="the look was made"):
+        gate.close()
+
+
+def test_a_gate_whose_thread_never_began_can_be_closed(threads: Threads) -> None:
+    gate = TopicGate(KAFKA, TopicNames(""), lambda: None)
+    threads.left = 0
+    gate.start()
+    gate.close()
+
+
+def settings_error(error: KafkaError) -> SettingsError:
+    refused = SettingsError(f"The Kafka settings can't work: {error.str()}.")
+    refused.__cause__ = KafkaException(error)
+    return refused
+
+
+def test_a_client_that_gets_no_thread_to_look_with_is_no_wrong_setting(
+    monkeypatch: pytest.MonkeyPatch, looks: list[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(topic_gate, "_NO_THREAD_SECONDS", 0.001)
+    refused = threading.Event()
+    gate = TopicGate(KAFKA, TopicNames(""), refused.set)
+    looks += [settings_error(LIBRDKAFKAS), KafkaException(LIBRDKAFKAS), settings_error(NOT_OURS)]
+    gate.start()
+    assert refused.wait(WAIT_SECONDS), "the wrong setting was not told"
+    assert caplog.text.count("Failed to create thread; allow the agent more of them") == 2
+    with pytest.raises(SettingsError, match="No such configuration property"):
+        gate.close()
+
+
+def test_messages_wait_while_the_producer_gets_no_thread(caplog: pytest.LogCaptureFixture) -> None:
+    producer, stats, seconds, tries = FakeProducer(10), RunStats(), [0.0], [0]
+
+    def open_producer(_: object) -> Any:
+        tries[0] += 1
+        if tries[0] <= 3:
+            raise KafkaException(LIBRDKAFKAS)
+        return producer
+
+    publisher = Publisher(open_producer, stats, 10_000, lambda: seconds[0])
+    for tenth in range(300):
+        seconds[0] = tenth / 10
+        publisher.send("samples", b"n", b"%d" % tenth)
+    # At once, at the next call, and then every ten seconds.
+    assert tries == [4]
+    assert caplog.text.count("Failed to create thread") == 3
+    while stats.pending:
+        producer.report(10)
+        publisher.poll()
+    assert producer.delivered == [b"%d" % tenth for tenth in range(300)]
+
+
+def test_a_log_file_needs_no_thread_to_be_written_and_compresses_later(tmp_path: Path, threads: Threads) -> None:
+    (tmp_path / "agent.log.20260101T120000Z").write_text("a line\n")
+    hours, logger = [0.0], logging.Logger("test")
+    threads.left = 0
+    handler = LogFile(LogSettings(file=str(tmp_path / "agent.log")), clock=lambda: 1_767_268_800.0 + 3600 * hours[0])
+    with closing(handler):
+        logger.addHandler(handler)
+        logger.info("one")
+        threads.left = 1
+        hours[0] = 0.9
+        logger.info("two")
+        assert threads.left == 1
+        hours[0] = 1.1
+        logger.info("three")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent.log", "agent.log.20260101T120000Z.gz"]
+    assert (tmp_path / "agent.log").read_text() == "one\ntwo\nthree\n"
