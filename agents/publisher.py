@@ -302,9 +302,9 @@ class Publisher:
     def _end(self) -> Undelivered:
         """Give up what is not in the spool."""
         in_flight = [] if self._producer is None else self._abandon(self._producer)
-        spooled = sum(held.position is not None for held in chain(in_flight, self._front))
-        failed = [held for held in in_flight if held.position is None]
-        dropped = [held for held in chain(self._front, self._queue) if held.position is None]
+        spooled = sum(map(self._is_spooled, chain(in_flight, self._front)))
+        failed = [held for held in in_flight if not self._is_spooled(held)]
+        dropped = [held for held in chain(self._front, self._queue) if not self._is_spooled(held)]
         self._stats.failed += len(failed)
         self._stats.dropped += len(dropped)
         self._stats.lose(sum(held.message.samples for held in chain(failed, dropped)), _ENDED, _ENDED)
@@ -315,6 +315,10 @@ class Publisher:
             spooled += self._spool.unread_messages
             self._spool.close()
         return Undelivered(len(failed) + len(dropped), spooled)
+
+    def _is_spooled(self, held: _Held) -> bool:
+        """Whether a message outlives the process: the spool may have dropped it while it was with the producer."""
+        return self._spool is not None and held.position is not None and self._spool.holds(held.position)
 
 
 def _size(held: _Held) -> int:

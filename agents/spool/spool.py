@@ -143,6 +143,10 @@ class Spool:
             self._remove(self._segments[0])
         self._mark.write(position)
 
+    def holds(self, position: Position) -> bool:
+        """Whether the message that ends here was not dropped."""
+        return any(segment.number == position.segment for segment in self._segments)
+
     def expire(self, time_ns: int) -> None:
         """Drop what is too old at a time (Unix)."""
         self._set_aside.expire(time_ns - self._max_age_ns)

@@ -327,3 +327,28 @@ def test_what_waits_in_memory_does_not_overtake_a_spool_that_cannot_be_read_at_t
     node.disk_full = False
     node.deliver_all()
     assert node.delivered == list(range(9))
+
+
+@pytest.mark.parametrize("ends_by", ["size", "age"])
+def test_what_the_spool_had_to_drop_while_it_was_with_the_producer_is_lost_when_the_agent_ends(
+    tmp_path: Path, ends_by: str
+) -> None:
+    node = Node(tmp_path)
+    node.send(0)
+    node.report(AWAY)
+    for number in range(1, 4):
+        node.send(number)
+    if ends_by == "age":
+        node.seconds += 86_400.1
+        node.publisher.poll()
+    else:
+        for _ in range(30):
+            node.publisher.send("samples", KEY, bytes(100_000), samples=10)
+    assert len(node.producer.held) == node.producer.room
+    lost, spooled = node.publisher.close(0.0)
+    again = Node(tmp_path)
+    assert spooled == again.stats.recovered == node.stats.pending
+    assert lost >= node.producer.room
+    stats = node.stats
+    assert stats.failed + stats.dropped == stats.produced - spooled
+    assert stats.lost_samples == 10 * (stats.failed + stats.dropped)
