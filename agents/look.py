@@ -104,7 +104,7 @@ def _rate(metric: str, before: tuple[float, float] | None, after: tuple[float, f
 def _read(collector: Collector[Any]) -> _Reading | _Failure:
     try:
         now = time.monotonic()
-        decoded = collector.decode(collector.read())
+        (decoded,) = collector.decode([collector.read()])
         keys = [(collector.entity, metric) for metric in collector.metrics()]
         values = {key: (now, float(value)) for key, value in zip(keys, decoded, strict=True)}
     except Exception as error:  # a fault in one collector must not hide the others

@@ -1,5 +1,6 @@
 """The samples of one entity: all its collectors, read tick by tick, until they are taken as one block."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Samples:
 class Sampler:
     """Reads the collectors of one entity; together they make one message, which costs its readers least.
 
+    `metrics` and `collectors` are their names.
+
     Args:
         collectors: supported ones, in the order of the metrics.
         ticks: how many ticks are taken together.
@@ -63,12 +66,8 @@ class Sampler:
             begin = self._tracks[-1].columns.stop if self._tracks else 0
             columns = slice(begin, begin + len(collector.metrics()))
             self._tracks.append(_Track(collector, columns, stats.health(collector.name)))
+        self.collectors = tuple(track.name for track in self._tracks)
         self._monotonic = monotonic
-
-    @property
-    def collectors(self) -> list[str]:
-        """Names of the collectors."""
-        return [track.collector.name for track in self._tracks]
 
     @property
     def is_empty(self) -> bool:
@@ -87,13 +86,13 @@ class Sampler:
         begin = self._monotonic()
         for track in self._tracks:
             try:
-                reading = track.collector.read()
+                reading = track.read()
             except Exception as error:  # a fault in one collector must not end the others
                 reading = None
                 track.failure = failure_of(error)
             track.readings.append(reading)
             end = self._monotonic()
-            track.health.took(end - begin)
+            track.took(end - begin)
             begin = end
         if self._read - self._decoded == _DECODED_TOGETHER:
             self._decode()
@@ -104,18 +103,22 @@ class Sampler:
         if not self._read:
             return None
         values = self._values[: self._read].copy()
-        gaps = np.logical_or.reduce(np.isnan(values), axis=0)
-        missing: dict[str, str] = {}
-        failures: dict[str, str] = {}
+        # A sum is NaN as soon as one of its numbers is.
+        missing = self._missing(values) if math.isnan(values.sum()) else {}
+        failures = {track.name: track.failure for track in self._tracks if track.failure is not None}
         for track in self._tracks:
-            metrics, reason = self.metrics[track.columns], f"no value in {track.collector.source}"
-            if track.failure is not None:
-                reason = failures[track.collector.name] = track.failure
-            missing.update({metrics[index]: reason for index in np.flatnonzero(gaps[track.columns])})
             track.failure = None
         samples = Samples(self._ticks_ns[: self._read].copy(), values, missing, failures)
         self._read = self._decoded = 0
         return samples
+
+    def _missing(self, values: FloatArray) -> dict[str, str]:
+        gaps = np.logical_or.reduce(np.isnan(values), axis=0)
+        missing: dict[str, str] = {}
+        for track in self._tracks:
+            metrics, reason = self.metrics[track.columns], track.failure or f"no value in {track.source}"
+            missing.update({metrics[index]: reason for index in np.flatnonzero(gaps[track.columns])})
+        return missing
 
     def _decode(self) -> None:
         rows = self._values[self._decoded : self._read]
@@ -128,23 +131,33 @@ class _Track:
     """One collector, its columns, what it has read and not yet decoded, and why it failed last."""
 
     def __init__(self, collector: Collector[Any], columns: slice, health: CollectorHealth) -> None:
-        self.collector = collector
+        self.name = collector.name
+        self.source = collector.source
+        self.read = collector.read
         self.columns = columns
-        self.health = health
+        self.took = health.took
         self.failure: str | None = None
         self.readings: list[Any] = []
+        self._understand = collector.decode
+        self._health = health
 
     def decode(self, rows: FloatArray) -> None:
         """Write all readings into `rows`, shape (readings, metrics of the collector)."""
-        for row, reading in zip(rows, self.readings, strict=True):
-            if reading is not None:
-                try:
-                    row[:] = self.collector.decode(reading)
-                except Exception as error:  # a fault in one collector must not end the others
-                    self.failure = failure_of(error)
-                else:
-                    self.health.succeeded()
-                    continue
-            row[:] = np.nan
-            self.health.failed()
-        self.readings.clear()
+        readings, self.readings = self.readings, []
+        if None not in readings and self._write(rows, readings) is None:
+            return
+        for index, reading in enumerate(readings):
+            problem = None if reading is None else self._write(rows[index : index + 1], [reading])
+            self.failure = problem or self.failure
+            if reading is None or problem is not None:
+                rows[index] = np.nan
+                self._health.failed()
+
+    def _write(self, rows: FloatArray, readings: list[Any]) -> str | None:
+        """Why the readings could not be understood; None where they all were."""
+        try:
+            rows[:] = self._understand(readings)
+        except Exception as error:  # a fault in one collector must not end the others
+            return failure_of(error)
+        self._health.succeeded()
+        return None

@@ -75,11 +75,11 @@ class Collector(Protocol[ReadingT]):
             CollectError: it says nothing.
         """
 
-    def decode(self, reading: ReadingT) -> Sequence[float]:
-        """The values of a reading, one a metric, NaN where there is none. Readings come in order of time.
+    def decode(self, readings: Sequence[ReadingT]) -> Sequence[Sequence[float]]:
+        """The values of readings, which come in order of time: a row for each, one value a metric, NaN for none.
 
         Raises:
-            CollectError: the reading can't be understood.
+            CollectError: one of the readings can't be understood. Then nothing has happened, and each is tried alone.
         """
 
     def close(self) -> None:

@@ -84,19 +84,21 @@ class ClockCollector:
         except (OSError, AttributeError) as error:
             raise CollectError(f"{self.source} can't be called: {error}") from error
 
-    def decode(self, reading: Reading) -> Sequence[float]:
+    def decode(self, readings: Sequence[Reading]) -> Sequence[Sequence[float]]:
         """Whether it is synchronized, and seconds."""
-        state, raw = reading
-        timex = _TIMEX.unpack(raw)
-        status = timex[_STATUS]
-        return (
-            0.0 if state == _TIME_ERROR or status & _STA_UNSYNC else 1.0,
-            timex[_OFFSET] * (_NANOSECOND if status & _STA_NANO else _MICROSECOND),
-            timex[_MAX_ERROR] * _MICROSECOND,
-            timex[_ESTIMATED_ERROR] * _MICROSECOND,
-            timex[_FREQUENCY] * _SCALED_PPM,
-            float(timex[_TAI]),
-        )
+        return [_values(state, _TIMEX.unpack(raw)) for state, raw in readings]
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _values(state: int, timex: Sequence[int]) -> Sequence[float]:
+    status = timex[_STATUS]
+    return (
+        0.0 if state == _TIME_ERROR or status & _STA_UNSYNC else 1.0,
+        timex[_OFFSET] * (_NANOSECOND if status & _STA_NANO else _MICROSECOND),
+        timex[_MAX_ERROR] * _MICROSECOND,
+        timex[_ESTIMATED_ERROR] * _MICROSECOND,
+        timex[_FREQUENCY] * _SCALED_PPM,
+        float(timex[_TAI]),
+    )

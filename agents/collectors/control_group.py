@@ -50,7 +50,7 @@ class ControlGroup:
         failures = 0
         for collector in self._collectors:
             try:
-                numbers = collector.decode(collector.read())
+                (numbers,) = collector.decode([collector.read()])
             except CollectError as error:
                 failures += 1
                 numbers = [math.nan] * len(collector.metrics())

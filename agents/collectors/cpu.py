@@ -72,17 +72,15 @@ class StatReader:
             *(metric_id("system.linux.softirqs", **{"linux.softirq.type": kind}) for kind in _SOFTIRQS),
         )
 
-    def values(self, content: bytes) -> list[float]:
+    def values(self, contents: Sequence[bytes]) -> list[list[float]]:
         """Shares are NaN in the first content and where no time has passed."""
-        times = parse_cpu_times(content)
-        counts, softirqs = parse_counts(content)
-        previous, self._ticks = self._ticks, self._of_known_cpus(times)
-        passed = increments(previous, self._ticks)
+        counted = [parse_counts(content) for content in contents]
+        ticks = np.array([self._ticks, *[self._of_known_cpus(parse_cpu_times(content)) for content in contents]])
+        self._ticks = ticks[-1]
+        passed = increments(ticks[:-1], ticks[1:])
         return [
-            *mode_shares(passed[0].tolist()),
-            *busy_shares(passed).tolist(),
-            *(counts.get(key, math.nan) for key in _COUNTS),
-            *softirqs,
+            [*mode_shares(modes), *busy, *counts]
+            for modes, busy, counts in zip(passed[:, 0].tolist(), busy_shares(passed).tolist(), counted, strict=True)
         ]
 
     def _of_known_cpus(self, times: CpuTimes) -> FloatArray:
@@ -118,8 +116,8 @@ def parse_cpu_times(content: bytes) -> CpuTimes:
     return CpuTimes(numbers[:, 0], ticks)
 
 
-def parse_counts(content: bytes) -> tuple[dict[bytes, float], list[float]]:
-    """Counts by the first word of their line; softirqs by type.
+def parse_counts(content: bytes) -> list[float]:
+    """The counts of `_COUNTS`, then the softirqs by type; NaN for what is not there.
 
     Raises:
         ValueError: a word stands where a number belongs.
@@ -136,11 +134,12 @@ def parse_counts(content: bytes) -> tuple[dict[bytes, float], list[float]]:
             words.append(rest.partition(b" ")[0])
     numbers = to_floats(words + by_type)
     softirqs = numbers[len(words) :] + [math.nan] * (len(_SOFTIRQS) - len(by_type))
-    return dict(zip(keys, numbers, strict=False)), softirqs
+    counts = dict(zip(keys, numbers, strict=False))
+    return [counts.get(key, math.nan) for key in _COUNTS] + softirqs
 
 
 def increments(previous: FloatArray, current: FloatArray) -> FloatArray:
-    """Ticks that passed, (CPUs, 10); 0 for a counter that went backwards, NaN without two readings."""
+    """Ticks that passed, (..., CPUs, 10); 0 for a counter that went backwards, NaN without two readings."""
     return np.maximum(current - previous, 0.0)
 
 
@@ -160,8 +159,8 @@ def mode_shares(passed: Sequence[float]) -> Sequence[float]:
 
 
 def busy_shares(passed: FloatArray) -> FloatArray:
-    """Share of time that was neither idle nor iowait, (CPUs,); NaN where none has passed."""
-    total = passed[:, : _STEAL + 1].sum(axis=1)
+    """Share of time that was neither idle nor iowait, (..., CPUs); NaN where none has passed."""
+    total = passed[..., : _STEAL + 1].sum(axis=-1)
     total[total == 0] = np.nan
-    busy: FloatArray = 1.0 - (passed[:, _IDLE] + passed[:, _IOWAIT]) / total
+    busy: FloatArray = 1.0 - (passed[..., _IDLE] + passed[..., _IOWAIT]) / total
     return busy

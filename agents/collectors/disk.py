@@ -74,8 +74,11 @@ class DiskReader:
             names += [_metric(*column[:2], disk.decode(errors="replace")) for column in _COLUMNS[: self._columns]]
         return (*names, metric_id("pulsetrain.agent.lines.skipped", **{"agent.collector": "disk"}))
 
-    def values(self, content: bytes) -> list[float]:
+    def values(self, contents: Sequence[bytes]) -> list[list[float]]:
         """Counters as they are; those of a disk that is gone are NaN, and so are the sums while it is."""
+        return [self._of(content) for content in contents]
+
+    def _of(self, content: bytes) -> list[float]:
         disks, skipped = parse_diskstats(content, self._disks)
         self._skipped_lines += skipped
         width = self._columns

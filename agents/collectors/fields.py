@@ -3,8 +3,9 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
-from pulsetrain.agents.collectors.numbers import to_floats
+from pulsetrain.agents.collectors.numbers import Pick, picker, to_floats
 from pulsetrain.schemas.catalogue import metric_name
 
 Split = Callable[[bytes], tuple[Sequence[bytes], list[bytes]]]
@@ -43,8 +44,11 @@ class FieldReader:
         self._wanted = fields
         self._fields: list[Field] = []
         self._names: Sequence[bytes] = ()
-        self._positions: list[int] = []
-        self._formulas: list[_Formula] = []
+        # What is picked out of the file: a number for each field, which its scale makes a value; behind them the parts
+        # of sums, from which the values of some fields are made instead.
+        self._pick: Pick = picker(())
+        self._scales: list[float] = []
+        self._sums: list[tuple[int, _Formula]] = []
         self._content: bytes | None = None
         self._values: list[float] = []
 
@@ -61,8 +65,11 @@ class FieldReader:
         self._locate()
         return tuple(field.metric for field in self._fields)
 
-    def values(self, content: bytes) -> list[float]:
+    def values(self, contents: Sequence[bytes]) -> list[list[float]]:
         """The numbers in the catalogue's units; NaN for one that the file no longer has."""
+        return [self._of(content) for content in contents]
+
+    def _of(self, content: bytes) -> list[float]:
         if content != self._content:
             self._values = self._understood(content)
             self._content = content
@@ -75,34 +82,43 @@ class FieldReader:
         if names != self._names:
             self._names = names
             self._locate()
-        numbers = to_floats([words[position] for position in self._positions])
-        return [formula(numbers) for formula in self._formulas]
+        numbers = to_floats(self._pick(words))
+        values = list(map(mul, numbers, self._scales)) if numbers else [math.nan] * len(self._fields)
+        for index, formula in self._sums:
+            values[index] = formula(numbers)
+        return values
 
     def _locate(self) -> None:
-        """Find where the numbers stand that are needed, and in which order they are picked."""
+        """Find where the numbers stand that are needed, and settle what follows from them."""
         places = {name: position for position, name in enumerate(self._names)}
         needed = [name for field in self._fields for name in (*field.plus, *field.minus, *filter(None, [field.per]))]
-        picked = {name: index for index, name in enumerate(dict.fromkeys(name for name in needed if name in places))}
-        self._positions = [places[name] for name in picked]
-        self._formulas = [_formula(field, picked) for field in self._fields]
+        parts = [name for name in dict.fromkeys(needed) if name in places]
+        picked = {name: index for index, name in enumerate(parts, len(self._fields))}
+        positions, self._scales, self._sums = [], [], []
+        for index, field in enumerate(self._fields):
+            plus = [name for name in field.plus if name in places]
+            has_values = bool(plus) and (field.per is None or field.per in places)
+            if has_values and (len(plus) > 1 or field.minus or field.per is not None):
+                self._sums.append((index, _formula(field, picked)))
+            # Where a value is missing, any number becomes NaN.
+            positions += [places[name] for name in (plus or parts)[:1]]
+            self._scales.append(field.scale if has_values else math.nan)
+        if self._sums:
+            positions += [places[name] for name in parts]
+        self._pick = picker(positions)
 
 
 _Formula = Callable[[Sequence[float]], float]
 
 
 def _formula(field: Field, picked: Mapping[bytes, int]) -> _Formula:
-    """How the field's value follows from the picked numbers."""
+    """How the value of a field that is a sum or a ratio follows from the picked numbers."""
     plus = [picked[name] for name in field.plus if name in picked]
     minus = [picked[name] for name in field.minus if name in picked]
     scale = field.scale
-    if not plus or (field.per is not None and field.per not in picked):
-        return lambda _: math.nan
     if field.per is not None:
         per = picked[field.per]
         return lambda numbers: _ratio(_sum(numbers, plus) - _sum(numbers, minus), numbers[per]) * scale
-    if len(plus) == 1 and not minus:
-        only = plus[0]
-        return lambda numbers: numbers[only] * scale
     return lambda numbers: (_sum(numbers, plus) - _sum(numbers, minus)) * scale
 
 

@@ -14,11 +14,11 @@ class Reader(Protocol):
     def layout(self, content: bytes) -> tuple[str, ...]:
         """Settle, from the file's first content, which metrics it has on this machine."""
 
-    def values(self, content: bytes) -> Sequence[float]:
-        """One value a metric, NaN where the content has none.
+    def values(self, contents: Sequence[bytes]) -> Sequence[Sequence[float]]:
+        """A row for each content, one value a metric, NaN where it has none.
 
         Raises:
-            ValueError: the content is not what the file usually holds.
+            ValueError: a content is not what the file usually holds. Then nothing has happened.
         """
 
 
@@ -43,7 +43,7 @@ class FileCollector:
         try:
             content = self._file.read()
             self._metrics = self._reader.layout(content)
-            self._reader.values(content)
+            self._reader.values([content])
         except (CollectError, ValueError) as error:
             return Support(False, f"{self.source} can't be used: {error}")
         if not self._metrics:
@@ -58,10 +58,10 @@ class FileCollector:
         """The file's content."""
         return self._file.read()
 
-    def decode(self, reading: bytes) -> Sequence[float]:
-        """The values of a content."""
+    def decode(self, readings: Sequence[bytes]) -> Sequence[Sequence[float]]:
+        """The values of contents."""
         try:
-            return self._reader.values(reading)
+            return self._reader.values(readings)
         except ValueError as error:
             raise CollectError(f"{self.source} holds something unexpected: {error}") from error
 

@@ -43,7 +43,7 @@ class CpufreqCollector:
     def is_supported(self) -> Support:
         """Whether there is a clock to read."""
         try:
-            self.decode(self.read())
+            self.decode([self.read()])
         except CollectError as error:
             return Support(False, str(error))
         return Support(True)
@@ -64,10 +64,10 @@ class CpufreqCollector:
             raise failures[0]
         return contents
 
-    def decode(self, reading: list[bytes]) -> list[float]:
+    def decode(self, readings: Sequence[list[bytes]]) -> list[list[float]]:
         """Their mean."""
         try:
-            return [mean_frequency_hz(reading)]
+            return [[mean_frequency_hz(contents)] for contents in readings]
         except ValueError as error:
             raise CollectError(f"{self.source} holds something unexpected: {error}") from error
 

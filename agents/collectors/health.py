@@ -1,6 +1,7 @@
 """How every collector fares, as metrics: how long it takes, how often it failed, whether it works now."""
 
 import math
+from collections.abc import Sequence
 
 from pulsetrain.agents.collectors.base import HOST, Support
 from pulsetrain.agents.run_stats import RunStats
@@ -52,9 +53,9 @@ class HealthCollector:
             )
         )
 
-    def decode(self, reading: tuple[float, ...]) -> tuple[float, ...]:
+    def decode(self, readings: Sequence[tuple[float, ...]]) -> Sequence[tuple[float, ...]]:
         """The figures as they are."""
-        return reading
+        return readings
 
     def close(self) -> None:
         """Nothing is open."""

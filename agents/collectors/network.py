@@ -68,8 +68,11 @@ class NetworkReader:
             names += [metric_id(name, **own, **{"network.io.direction": way}) for _, name, way in _COLUMNS]
         return (*names, metric_id("pulsetrain.agent.lines.skipped", **{"agent.collector": "network"}))
 
-    def values(self, content: bytes) -> list[float]:
+    def values(self, contents: Sequence[bytes]) -> list[list[float]]:
         """Counters as they are; those of an interface that is gone are NaN, and so are the sums while it is."""
+        return [self._of(content) for content in contents]
+
+    def _of(self, content: bytes) -> list[float]:
         found, skipped = parse_net_dev(content)
         self._skipped_lines += skipped
         absent = [math.nan] * len(_COLUMNS)

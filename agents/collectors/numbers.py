@@ -1,8 +1,11 @@
 """Many numbers from text at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 import msgspec
+
+Pick = Callable[[Sequence[bytes]], Sequence[bytes]]
 
 # As a JSON array they are read several times faster than one by one with float().
 _ARRAY = msgspec.json.Decoder(list[float])
@@ -21,3 +24,10 @@ def to_floats(words: Sequence[bytes]) -> list[float]:
     if len(numbers) != len(words):
         raise ValueError(f"more than one number in a word of {b' '.join(words)[:200]!r}")
     return numbers
+
+
+def picker(positions: Sequence[int]) -> Pick:
+    """Picks the words at these positions; what it returns raises IndexError where there are fewer words."""
+    if len(positions) > 1:
+        return itemgetter(*positions)
+    return lambda words: [words[position] for position in positions]

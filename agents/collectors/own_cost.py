@@ -1,7 +1,7 @@
 """What the agent itself costs, and how well it keeps its schedule."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pulsetrain.agents.collectors.base import HOST, Roots, Support
 from pulsetrain.agents.collectors.own_process import OwnProcess
@@ -62,9 +62,9 @@ class OwnCostCollector:
             stats.degraded_level,
         )
 
-    def decode(self, reading: tuple[float, ...]) -> tuple[float, ...]:
+    def decode(self, readings: Sequence[tuple[float, ...]]) -> Sequence[tuple[float, ...]]:
         """The figures as they are."""
-        return reading
+        return readings
 
     def close(self) -> None:
         """Close the file."""

@@ -110,20 +110,22 @@ class RaplCollector:
             raise failure
         return self._monotonic(), contents
 
-    def decode(self, reading: Reading) -> Sequence[float]:
+    def decode(self, readings: Sequence[Reading]) -> Sequence[Sequence[float]]:
         """Joules; NaN for a zone that said nothing, or whose growth is not known."""
-        seconds, contents = reading
-        joules = [
-            energy.add(seconds, int(content)) if content is not None and content.strip().isdigit() else math.nan
-            for energy, content in zip(self._sums, contents, strict=True)
-        ]
-        return [*joules, sum(joules[place] for place in self._packages)] if self._packages else joules
+        return [self._values(*reading) for reading in readings]
 
     def close(self) -> None:
         """Close the files."""
         for file in self._files:
             file.close()
         self._files, self._sums = [], []
+
+    def _values(self, seconds: float, contents: Sequence[bytes | None]) -> Sequence[float]:
+        joules = [
+            energy.add(seconds, int(content)) if content is not None and content.strip().isdigit() else math.nan
+            for energy, content in zip(self._sums, contents, strict=True)
+        ]
+        return [*joules, sum(joules[place] for place in self._packages)] if self._packages else joules
 
     def _boot_id(self) -> str:
         try:

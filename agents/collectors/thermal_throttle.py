@@ -42,7 +42,7 @@ class ThermalThrottleCollector:
         if not names:
             return Support(False, f"there is no {self.source}")
         try:
-            self.decode(self.read())
+            self.decode([self.read()])
         except CollectError as error:
             return Support(False, str(error))
         return Support(True)
@@ -55,19 +55,22 @@ class ThermalThrottleCollector:
         """By package, the counters as they are written."""
         return [[file.read() for file in files] for files in self._packages]
 
-    def decode(self, reading: list[list[bytes]]) -> Sequence[float]:
+    def decode(self, readings: Sequence[list[list[bytes]]]) -> Sequence[Sequence[float]]:
         """Their sums."""
         try:
-            columns = [[int(content) for content in contents] for contents in zip(*reading, strict=True)]
+            return [self._sums(reading) for reading in readings]
         except ValueError as error:
             raise CollectError(f"{self.source} holds something unexpected: {error}") from error
-        return [sum(column) * scale for column, (_, scale) in zip(columns, self._columns, strict=True)]
 
     def close(self) -> None:
         """Close the files."""
         for files in self._packages:
             for file in files:
                 file.close()
+
+    def _sums(self, reading: list[list[bytes]]) -> list[float]:
+        columns = [[int(content) for content in contents] for contents in zip(*reading, strict=True)]
+        return [sum(column) * scale for column, (_, scale) in zip(columns, self._columns, strict=True)]
 
 
 def find_packages(folder: Path) -> list[Path]:

@@ -29,10 +29,10 @@ class ScriptedCollector:
             raise self.failure
         return self.value
 
-    def decode(self, reading: float) -> list[float]:
-        if reading < 0:
+    def decode(self, readings: Sequence[float]) -> list[list[float]]:
+        if min(readings) < 0:
             raise CollectError("a negative reading")
-        return [reading] * len(self._metrics)
+        return [[reading] * len(self._metrics) for reading in readings]
 
     def close(self) -> None:
         self.closed = True

@@ -7,6 +7,7 @@ import pytest
 from pulsetrain.agents import run
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collector_list import BackgroundSource
+from pulsetrain.agents.collectors.base import Support
 from pulsetrain.agents.collectors.health import HealthCollector
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
 from pulsetrain.agents.orders import Orders
@@ -59,3 +60,43 @@ def test_how_every_collector_fares_is_a_metric_of_those_in_the_background_too(mo
     for collector in stats.collectors:
         for what in ("duration", "failures", "up"):
             assert f"pulsetrain.agent.collector.{what}{{agent.collector={collector}}}" in block.metrics
+
+
+class Stubborn(ScriptedCollector):
+    """Can't be closed."""
+
+    def close(self) -> None:
+        super().close()
+        raise OSError("busy")
+
+
+class Absent(Stubborn):
+    """Has nothing to read here either."""
+
+    def is_supported(self) -> Support:
+        return Support(False, "no such device")
+
+
+def test_a_collector_that_fails_to_close_keeps_no_other_open_and_the_agent_going(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    collectors = [Absent("gpu", ["a"]), ScriptedCollector("cpu", ["b"]), Stubborn("disk", ["c"])]
+    collectors.append(ScriptedCollector("load", ["d"]))
+    made, outlet, _, background = session(monkeypatch, collectors, [])
+    made.close()
+    background.close()
+    outlet.orders.close()
+    assert all(collector.closed for collector in collectors)
+    for name in ("gpu", "disk"):
+        assert f"The collector {name} could not be closed." in caplog.text
+
+
+def test_a_session_that_cannot_begin_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("no runner works with that")
+
+    monkeypatch.setattr(run, "Runner", refuse)
+    collectors = [ScriptedCollector("cpu", ["a"]), ScriptedCollector("load", ["b"])]
+    with pytest.raises(ValueError, match="no runner works with that"):
+        session(monkeypatch, collectors, [])
+    assert all(collector.closed for collector in collectors)

@@ -65,6 +65,19 @@ def test_a_reading_that_cannot_be_understood_is_missing_with_the_reason() -> Non
     assert samples.missing == {"a": "a negative reading"}
 
 
+def test_a_reading_that_cannot_be_understood_takes_no_other_with_it() -> None:
+    cpu, stats = ScriptedCollector("cpu", ["a"]), RunStats()
+    sampler = Sampler([cpu], 10, stats)
+    for value in (1.0, -1.0, 3.0):
+        cpu.value = value
+        sampler.sample(len(sampler.metrics))
+    samples = sampler.take()
+    assert samples is not None
+    np.testing.assert_array_equal(samples.values, [[1], [math.nan], [3]])
+    assert samples.failures == {"cpu": "a negative reading"}
+    assert (stats.collectors["cpu"].failures, stats.collectors["cpu"].is_up) == (1, True)
+
+
 def test_a_value_that_a_source_does_not_have_is_missing_and_no_failure() -> None:
     cpu = ScriptedCollector("cpu", ["a"])
     cpu.value = math.nan

@@ -54,7 +54,7 @@ def kernel(state: int, **fields: int) -> "Callable[[ctypes.Array[ctypes.c_char]]
 
 def values(collector: ClockCollector) -> dict[str, float]:
     assert collector.is_supported().supported
-    return dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+    return dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
 
 
 def test_a_synchronized_clock_tells_its_errors_in_seconds() -> None:

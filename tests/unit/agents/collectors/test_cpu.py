@@ -33,24 +33,29 @@ def stat(*lines: str) -> bytes:
 def shares_between(before: str, after: str) -> dict[str, float]:
     reader = StatReader()
     metrics = reader.layout(f"cpu  {before}\n".encode())
-    return dict(zip(metrics, reader.values(f"cpu  {after}\n".encode()), strict=True))
+    return dict(zip(metrics, reader.values([f"cpu  {after}\n".encode()])[0], strict=True))
 
 
 def test_the_recorded_stat_file_gives_the_numbers_that_stand_in_it() -> None:
     logical_numbers, ticks = parse_cpu_times(RECORDED.read_bytes())
-    counts, softirqs = parse_counts(RECORDED.read_bytes())
     assert logical_numbers.tolist() == [-1, 0, 1]
     assert ticks[0].tolist() == [166433, 17889, 12426, 267415, 697, 0, 225, 207, 0, 0]
     assert ticks[2].tolist() == [94205, 7765, 7455, 122524, 618, 0, 160, 107, 0, 0]
-    assert counts == {
-        b"intr": 1101755,
-        b"ctxt": 1811773,
-        b"processes": 27608,
-        b"procs_running": 6,
-        b"procs_blocked": 0,
-        b"softirq": 684393,
-    }
-    assert softirqs == [0, 107507, 7, 99386, 100394, 0, 137, 128457, 14, 248491]
+    # Context switches, interrupts, processes, running, blocked, softirqs; then softirqs by type.
+    counts = [1811773, 1101755, 27608, 6, 0, 684393]
+    softirqs = [0, 107507, 7, 99386, 100394, 0, 137, 128457, 14, 248491]
+    assert parse_counts(RECORDED.read_bytes()) == counts + softirqs
+
+
+def test_contents_that_are_read_together_give_what_they_give_one_after_another() -> None:
+    contents = [stat(f"cpu0 {ticks} 0 0 {2 * ticks} 0 0 0 0 0 0", "ctxt 5") for ticks in (1, 3, 4)]
+    # A CPU comes and goes in between.
+    contents.insert(1, stat("cpu0 2 0 0 2 0 0 0 0 0 0", "cpu1 2 0 0 2 0 0 0 0 0 0", "ctxt 4"))
+    together, alone = StatReader(), StatReader()
+    assert together.layout(contents[0]) == alone.layout(contents[0])
+    rows = together.values(contents)
+    np.testing.assert_array_equal(rows, [alone.values([content])[0] for content in contents])
+    np.testing.assert_allclose([row[10] for row in rows], [math.nan, 1.0, 0.2, 1 / 3])
 
 
 def test_shares_are_increments_divided_by_the_time_that_passed() -> None:
@@ -102,7 +107,7 @@ def test_shares_are_missing_when_no_time_has_passed() -> None:
 def test_a_cpu_that_goes_offline_is_missing_and_the_others_stay() -> None:
     reader = StatReader()
     metrics = reader.layout(stat(f"cpu0 {IDLE}", f"cpu1 {IDLE}"))
-    values = dict(zip(metrics, reader.values(stat("cpu0 1 0 0 3 0 0 0 0 0 0")), strict=True))
+    values = dict(zip(metrics, reader.values([stat("cpu0 1 0 0 3 0 0 0 0 0 0")])[0], strict=True))
     assert values["system.cpu.utilization{cpu.logical_number=0}"] == 0.25
     assert math.isnan(values["system.cpu.utilization{cpu.logical_number=1}"])
 
@@ -126,10 +131,10 @@ def test_a_stat_file_of_another_form_is_refused(content: bytes) -> None:
 def test_a_cpu_that_comes_later_is_left_out_and_one_that_returns_counts_from_there() -> None:
     reader = StatReader()
     metrics = reader.layout(stat(f"cpu0 {IDLE}", f"cpu2 {IDLE}"))
-    reader.values(stat(f"cpu0 {IDLE}"))
-    reader.values(stat(f"cpu0 {IDLE}", "cpu1 9 0 0 9 0 0 0 0 0 0", "cpu2 5 0 0 5 0 0 0 0 0 0"))
+    reader.values([stat(f"cpu0 {IDLE}")])
+    reader.values([stat(f"cpu0 {IDLE}", "cpu1 9 0 0 9 0 0 0 0 0 0", "cpu2 5 0 0 5 0 0 0 0 0 0")])
     last = stat("cpu0 1 0 0 0 0 0 0 0 0 0", "cpu2 6 0 0 8 0 0 0 0 0 0")
-    values = dict(zip(metrics, reader.values(last), strict=True))
+    values = dict(zip(metrics, reader.values([last])[0], strict=True))
     assert values["system.cpu.utilization{cpu.logical_number=0}"] == 1.0
     assert values["system.cpu.utilization{cpu.logical_number=2}"] == 0.25
     assert "system.cpu.utilization{cpu.logical_number=1}" not in values

@@ -20,13 +20,13 @@ TWENTY_TWO = TWENTY + " 16 17"
 def values(disks: list[str], *lines: str) -> dict[str, float]:
     reader = DiskReader(disks)
     content = "\n".join([*lines, ""]).encode()
-    return dict(zip(reader.layout(content), reader.values(content), strict=True))
+    return dict(zip(reader.layout(content), reader.values([content])[0], strict=True))
 
 
 def test_the_recorded_disk_gives_bytes_and_seconds() -> None:
     collector = disk_collector(Roots(RECORDED / "proc", RECORDED / "sys"))
     assert collector.is_supported().supported
-    found = dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+    found = dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
     # 254 0 vda 117377 12969 7698810 72480 29099 46187 4925976 17294 0 15512 93641 ...; a sector has 512 bytes.
     assert found["system.disk.io{disk.io.direction=read}"] == 3_941_790_720
     assert found["system.disk.io{disk.io.direction=write}"] == 2_522_099_712
@@ -82,17 +82,17 @@ def test_a_disk_that_was_pulled_is_missing_and_so_are_the_sums_until_it_returns(
     reader = DiskReader(["sda", "sdb"])
     both = f"{TWENTY}\n{TWENTY.replace('sda', 'sdb')}\n".encode()
     metrics = reader.layout(both)
-    found = dict(zip(metrics, reader.values(f"{TWENTY}\n".encode()), strict=True))
+    found = dict(zip(metrics, reader.values([f"{TWENTY}\n".encode()])[0], strict=True))
     assert math.isnan(found["system.disk.operations{disk.io.direction=read}"])
     assert math.isnan(found["system.disk.operations{disk.io.direction=read,system.device=sdb}"])
     assert found["system.disk.operations{disk.io.direction=read,system.device=sda}"] == 10
-    assert reader.values(both)[0] == 20
+    assert reader.values([both])[0][0] == 20
 
 
 def test_a_disk_that_comes_later_does_not_make_the_sums_jump() -> None:
     reader = DiskReader(["sda", "sdb"])
     reader.layout(f"{TWENTY}\n".encode())
-    assert reader.values(f"{TWENTY}\n{TWENTY.replace('sda', 'sdb')}\n".encode())[0] == 10
+    assert reader.values([f"{TWENTY}\n{TWENTY.replace('sda', 'sdb')}\n".encode()])[0][0] == 10
 
 
 def test_a_machine_without_disks_does_not_support_the_collector(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_every_collector_that_is_known_has_its_slowest_answer_its_failures_and_i
     assert collector.is_supported().supported
 
     def values() -> dict[str, float]:
-        return dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+        return dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
 
     def name(what: str, of: str) -> str:
         return metric_id(f"pulsetrain.agent.collector.{what}", **{"agent.collector": of})
@@ -39,7 +39,7 @@ def test_a_source_that_is_not_there_is_neither_up_nor_down() -> None:
     stats.health("infiniband")
     collector = HealthCollector(stats)
     collector.is_supported()
-    duration, failures, up = collector.decode(collector.read())[:3]
+    duration, failures, up = collector.decode([collector.read()])[0][:3]
     assert math.isnan(duration)
     assert failures == 0.0
     assert math.isnan(up)

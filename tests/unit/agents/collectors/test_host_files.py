@@ -30,7 +30,7 @@ def recorded(name: str) -> dict[str, float]:
 def read(collector: Collector[Any]) -> dict[str, float]:
     support = collector.is_supported()
     assert support.supported, support.reason
-    return dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+    return dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
 
 
 def test_memory_is_in_bytes_and_used_is_what_is_left() -> None:

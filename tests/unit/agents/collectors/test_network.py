@@ -24,13 +24,13 @@ LOOPBACK = line("lo", *[7] * 16)
 
 def values(interfaces: list[str], content: str) -> dict[str, float]:
     reader = NetworkReader(interfaces)
-    return dict(zip(reader.layout(content.encode()), reader.values(content.encode()), strict=True))
+    return dict(zip(reader.layout(content.encode()), reader.values([content.encode()])[0], strict=True))
 
 
 def test_the_recorded_adapter_gives_the_numbers_that_stand_in_the_file() -> None:
     collector = network_collector(Roots(RECORDED / "proc", RECORDED / "sys"))
     assert collector.is_supported().supported
-    found = dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+    found = dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
     assert found["system.network.io{network.io.direction=receive}"] == 759_560_135
     assert found["system.network.packet.count{network.io.direction=transmit}"] == 24_169
     assert found["system.network.io{network.interface.name=eth0,network.io.direction=transmit}"] == 2_677_257
@@ -69,18 +69,18 @@ def test_a_line_of_another_form_is_skipped_and_counted(bad: str) -> None:
 def test_an_interface_that_goes_away_is_missing_and_so_are_the_sums_until_it_returns() -> None:
     reader = NetworkReader(["eth0", "eth1"])
     metrics = reader.layout((HEADER + ETH0 + ETH1).encode())
-    found = dict(zip(metrics, reader.values((HEADER + ETH0).encode()), strict=True))
+    found = dict(zip(metrics, reader.values([(HEADER + ETH0).encode()])[0], strict=True))
     assert math.isnan(found["system.network.io{network.io.direction=receive}"])
     assert math.isnan(found["system.network.io{network.interface.name=eth1,network.io.direction=receive}"])
     assert found["system.network.io{network.interface.name=eth0,network.io.direction=receive}"] == 1000
-    assert reader.values((HEADER + ETH0 + ETH1).encode())[0] == 2000
+    assert reader.values([(HEADER + ETH0 + ETH1).encode()])[0][0] == 2000
 
 
 def test_an_interface_that_comes_later_does_not_make_the_sums_jump() -> None:
     for adapters in ([], ["eth0", "eth1"]):
         reader = NetworkReader(adapters)
         reader.layout((HEADER + ETH0).encode())
-        assert reader.values((HEADER + ETH0 + ETH1).encode())[0] == 1000
+        assert reader.values([(HEADER + ETH0 + ETH1).encode()])[0][0] == 1000
 
 
 def test_a_file_of_another_network_than_that_of_the_adapters_is_not_used(tmp_path: Path) -> None:

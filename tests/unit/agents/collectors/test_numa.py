@@ -25,7 +25,7 @@ def values(tmp_path: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for collector in numa_collectors(Roots(tmp_path, tmp_path)):
         assert collector.is_supported().supported
-        found |= dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+        found |= dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
     return found
 
 

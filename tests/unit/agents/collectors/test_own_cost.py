@@ -26,7 +26,7 @@ def test_cpu_time_is_a_share_of_the_time_that_passed_and_memory_is_in_bytes() ->
     assert math.isnan(first[0])
     # 1 ms of CPU time in 100 ms; statm's second column is 439 pages.
     expected = [0.01, 439 * os.sysconf("SC_PAGE_SIZE"), 0.002, 0.001, 3, 40, 2]
-    assert list(collector.decode(collector.read())) == pytest.approx(expected)
+    assert list(collector.decode([collector.read()])[0]) == pytest.approx(expected)
 
 
 def test_memory_that_cannot_be_read_is_missing(tmp_path: Path) -> None:

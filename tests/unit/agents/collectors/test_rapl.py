@@ -48,7 +48,7 @@ def machine(tmp_path: Path) -> list[Path]:
 
 
 def values(collector: RaplCollector) -> dict[str, float]:
-    return dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+    return dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
 
 
 def test_each_zone_is_a_counter_in_joules_named_by_its_kind_and_its_packages_index(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_each_package_counts_once(tmp_path: Path) -> None:
         cpu(tmp_path, number, number // 6, str(3 + number // 6), "1500")
     collector = ThermalThrottleCollector(Roots(tmp_path, tmp_path))
     assert collector.is_supported().supported
-    found = dict(zip(collector.metrics(), collector.decode(collector.read()), strict=True))
+    found = dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
     assert found == {"system.linux.cpu.throttles": 3 + 4, "system.linux.cpu.throttled_time": pytest.approx(3.0)}
     for metric in found:
         assert catalogue.find(metric) is not None
@@ -38,7 +38,7 @@ def test_an_older_kernel_counts_how_often_but_not_how_long(tmp_path: Path) -> No
     collector = ThermalThrottleCollector(Roots(tmp_path, tmp_path))
     assert collector.is_supported().supported
     assert collector.metrics() == ("system.linux.cpu.throttles",)
-    assert collector.decode(collector.read()) == [36]
+    assert collector.decode([collector.read()])[0] == [36]
 
 
 def test_a_machine_that_does_not_count_does_not_support_the_collector(tmp_path: Path) -> None:
@@ -53,4 +53,4 @@ def test_a_word_for_a_number_is_refused(tmp_path: Path) -> None:
     collector = ThermalThrottleCollector(Roots(tmp_path, tmp_path))
     assert "unexpected" in collector.is_supported().reason
     with pytest.raises(CollectError, match="unexpected"):
-        collector.decode(collector.read())
+        collector.decode([collector.read()])

@@ -1,5 +1,6 @@
 """Degraded mode seen from the readers' side: an interval that changes loses no sample and invents none."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -41,8 +42,8 @@ class Counting:
         self.read_so_far += 1
         return self.read_so_far - 1
 
-    def decode(self, reading: int) -> list[float]:
-        return [float(reading)]
+    def decode(self, readings: Sequence[int]) -> list[list[float]]:
+        return [[float(reading)] for reading in readings]
 
     def close(self) -> None:
         """Nothing is open."""
