@@ -4,12 +4,14 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from pulsetrain.agents.background import FIRST_RETRY_SECONDS, BackgroundThread, start_all
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collector_list import background_sources, scheduled_collectors
-from pulsetrain.agents.collectors.base import Roots, Support
+from pulsetrain.agents.collectors.base import Collector, Roots, Support
 from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.errors import AgentError, failure_of
 from pulsetrain.agents.feed import BackgroundFeed
@@ -62,17 +64,22 @@ class Run:
         # Before the collectors that are read at ticks: one of those reads how all fare.
         feed = BackgroundFeed(self._threads, reporter, stats)
         self._scheduled, self._unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
-        self._meter = UsageMeter(roots.proc, os.cpu_count() or 1)
-        self._runner = Runner(
-            Node(settings.node, read_boot_id(roots.proc), settings.labels),
-            self._scheduled,
-            settings.interval_ms * _NS_PER_MS,
-            int(settings.block_seconds * _NS_PER_SECOND),
-            outlet,
-            stats,
-            feed,
-            Pace(Governor(settings.budget), self._meter.usage, reporter, stats),
-        )
+        with ExitStack() as opened:
+            for entry in self._scheduled:
+                opened.callback(_close, entry.collector)
+            meter = UsageMeter(roots.proc, os.cpu_count() or 1)
+            opened.callback(meter.close)
+            self._runner = Runner(
+                Node(settings.node, read_boot_id(roots.proc), settings.labels),
+                self._scheduled,
+                settings.interval_ms * _NS_PER_MS,
+                int(settings.block_seconds * _NS_PER_SECOND),
+                outlet,
+                stats,
+                feed,
+                Pace(Governor(settings.budget), meter.usage, reporter, stats),
+            )
+            self._opened = opened.pop_all()
 
     def run(self, wait: Callable[[float], bool]) -> None:
         """Read until `wait`, which sleeps for so many seconds, says to stop."""
@@ -84,9 +91,7 @@ class Run:
 
     def close(self) -> None:
         """Close all collectors that are read at ticks."""
-        for entry in self._scheduled:
-            entry.collector.close()
-        self._meter.close()
+        self._opened.close()
 
     def _starting_again(
         self, unstarted: list[BackgroundThread], wait: Callable[[float], bool]
@@ -130,5 +135,12 @@ def supported_collectors(registered: list[Scheduled], stats: RunStats) -> tuple[
             supported.append(entry)
         else:
             reasons[collector.name] = support.reason
-            collector.close()
+            _close(collector)
     return supported, reasons
+
+
+def _close(collector: Collector[Any]) -> None:
+    try:
+        collector.close()
+    except Exception:  # the others are closed all the same
+        _LOG.exception("The collector %s could not be closed.", collector.name)
