@@ -4,7 +4,7 @@ import zlib
 
 from pulsetrain.schemas.kafka import checked_key
 
-SHORTEST_MS, LONGEST_MS = 20, 250
+SHORTEST_MS, LONGEST_MS = 20, 100
 
 
 def linger_ms(node: str) -> int:
