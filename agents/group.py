@@ -74,6 +74,11 @@ class Group:
         return not self._sampler.is_empty and self._grid_ns // self._block_ns != grid_ns // self._block_ns
 
     @property
+    def block_ns(self) -> int:
+        """How much time the block holds that is being filled."""
+        return self._block_ns
+
+    @property
     def is_full(self) -> bool:
         """Whether the block takes no further reading."""
         return self._sampler.is_full or self.is_over(self._grid_ns + self.interval_ns)

@@ -20,6 +20,9 @@ from pulsetrain.schemas.sample_block import SampleBlock
 
 _LONGEST_TICK_NS = 500_000_000
 
+_LONGEST_WAIT_NS = 1_000_000_000
+"""How long what is ready waits for the end of the fastest block, so that one wake-up and one request bring them all."""
+
 
 class Outlet(Protocol):
     """Where the runner's work goes."""
@@ -76,6 +79,7 @@ class Runner:
         self._monotonic = monotonic
         self._session = Session(node)
         self._groups = groups_of(scheduled, interval_ns, block_ns, stats)
+        self._ready: list[Batch] = []
 
     def run(self, time_ns: Callable[[], int], wait: Callable[[float], bool]) -> None:
         """Read until `wait` says to stop; then hand over what was read.
@@ -93,8 +97,9 @@ class Runner:
                 self._hand_over_all(self._feed.begin_anew())
                 self._session = Session(self._node)
             self._read(tick)
-            for batch in self._feed.due(tick.time_ns, self._tick_interval_ns()):
-                self._outlet.block(self._session.block(batch))
+            self._ready += self._feed.due(tick.time_ns, self._tick_interval_ns())
+            if self._is_time_to_send():
+                self._hand_over_full()
             if self._pace is not None:
                 self._pace.keep(self._groups, self._feed.threads)
             self._outlet.tick_done(tick.time_ns)
@@ -113,26 +118,43 @@ class Runner:
         stats.ticks += 1
         stats.skipped_ticks += max(group.missed(tick.grid_ns) for group in due)
         stats.tick_delay_seconds = (tick.time_ns - tick.grid_ns) * 1e-9
-        for group in due:
-            if group.is_over(tick.grid_ns):
-                self._hand_over(group)
+        if any(group.is_over(tick.grid_ns) for group in due):
+            self._hand_over_full(tick.grid_ns)
         begin = self._monotonic()
         for group in due:
             group.read(tick.grid_ns, tick.time_ns)
         stats.collect_seconds = self._monotonic() - begin
-        for group in due:
-            if group.is_full:
-                self._hand_over(group)
 
-    def _hand_over(self, group: Group) -> None:
+    def _is_time_to_send(self) -> bool:
+        """Whether the block that ends most often does now, or none ends soon: what else is ready goes with it."""
+        fastest = min(self._groups, key=_interval_ns, default=None)
+        return fastest is None or fastest.is_full or fastest.block_ns > _LONGEST_WAIT_NS
+
+    def _hand_over_full(self, grid_ns: int | None = None) -> None:
+        """Send all that is ready, and the blocks that are full, or over at a grid point: the newest last."""
+        for group in sorted(self._groups, key=_interval_ns, reverse=True):
+            if group.is_full or (grid_ns is not None and group.is_over(grid_ns)):
+                self._take(group)
+        self._send_ready()
+
+    def _take(self, group: Group) -> None:
         batch, fates = group.take()
         if batch is not None:
-            self._outlet.block(self._session.block(batch))
+            self._ready.append(batch)
         for collector, failure in fates.items():
             self._outlet.collector_read(collector, failure)
 
+    def _send_ready(self) -> None:
+        ready, self._ready = self._ready, []
+        for batch in ready:
+            self._outlet.block(self._session.block(batch))
+
     def _hand_over_all(self, batches: Iterator[Batch]) -> None:
         for group in self._groups:
-            self._hand_over(group)
-        for batch in batches:
-            self._outlet.block(self._session.block(batch))
+            self._take(group)
+        self._ready += batches
+        self._send_ready()
+
+
+def _interval_ns(group: Group) -> int:
+    return group.interval_ns

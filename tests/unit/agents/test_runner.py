@@ -25,12 +25,15 @@ class Outlet:
     """Keeps everything; blocks as a reader would see them."""
 
     blocks: list[SampleBlock] = field(default_factory=list)
+    ticks_before: list[int] = field(default_factory=list)
+    """How many ticks were over when each block came."""
     fates: list[tuple[str, str | None]] = field(default_factory=list)
     ticks: list[int] = field(default_factory=list)
     unsupported: list[tuple[str, str]] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
 
     def block(self, block: SampleBlock) -> None:
+        self.ticks_before.append(len(self.ticks))
         self.blocks.append(decode_sample_block(encode_sample_block(block)))
 
     def collector_read(self, collector: str, failure: str | None) -> None:
@@ -105,6 +108,32 @@ def test_sequence_numbers_count_by_collector_and_sent_until_chains_through_the_n
     for block in outlet.blocks:
         assert block.sent_until_ns == newest
         newest = max(newest or 0, int(block.ticks_ns[-1]))
+
+
+def test_what_is_ready_goes_with_the_end_of_the_fastest_block_and_before_it() -> None:
+    slow = Scheduled(ScriptedCollector("tcp", ["t"]), 1000)
+    outlet, _ = run(Script(ticks=45), ScriptedCollector("cpu", ["a"]), slow)
+    sent = [
+        (before, block.collector, [tick // (100 * MS) % 100 for tick in block.ticks_ns.tolist()])
+        for before, block in zip(outlet.ticks_before, outlet.blocks, strict=True)
+    ]
+    # The first tick is the second last of its second. The slow block has two readings and is full at the second one.
+    # |0 1|2 ... 11|12 ... 21|22 ... 31|32 ... 41|42 43 44
+    #      s        s         s         s         s
+    assert [entry for entry in sent if entry[1] != "host"] == [
+        (21, "host:1000ms", [0, 10]),
+        (41, "host:1000ms", [20, 30]),
+        (45, "host:1000ms", [40]),
+    ]
+    assert [before for before, collector, _ in sent if collector == "host"] == [1, 11, 21, 31, 41, 45]
+    assert [collector for before, collector, _ in sent if before in (21, 41)] == ["host:1000ms", "host"] * 2
+
+
+def test_nothing_waits_for_a_block_that_takes_longer_than_a_second() -> None:
+    slow = Scheduled(ScriptedCollector("tcp", ["t"]), 1000)
+    outlet, _ = run(Script(ticks=45), ScriptedCollector("cpu", ["a"]), slow, block_seconds=2.0)
+    sent = zip(outlet.ticks_before, outlet.blocks, strict=True)
+    assert [before for before, block in sent if block.collector != "host"] == [12, 32, 45]
 
 
 def test_every_start_is_a_session_of_its_own() -> None:
