@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from pulsetrain.agents.background import MORE_THREADS
 from pulsetrain.agents.errors import AgentError
 from pulsetrain.agents.linger import SHORTEST_MS
+from pulsetrain.agents.spare_threads import has_threads
 from pulsetrain.schemas.kafka import (
     KafkaSettings,
     SettingsError,
@@ -17,11 +18,14 @@ from pulsetrain.schemas.kafka import (
     wait_for_broker,
     wait_for_topics,
 )
+from pulsetrain.schemas.kafka.waiting import broker_problem
 from pulsetrain.schemas.topics import SAMPLES, STATUS, TopicNames
 
 _LOG = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 1.0
+_CLIENT_THREADS = 4
+"""Of a librdkafka client, beside one for each broker."""
 _NO_THREAD_SECONDS = 10.0
 _NO_THREAD = "Kafka can't be looked for: %s; %s. Next try in %g s."
 
@@ -91,6 +95,8 @@ class TopicGate:
             self.start()
         if not self._opened.is_set():
             return None
+        if not self._has_client_threads():
+            raise KafkaException(KafkaError(KafkaError._CRIT_SYS_RESOURCE, f"no thread for it; {MORE_THREADS}"))
         config = {**_PRODUCER, "linger.ms": self._linger_ms}
         return Producer(producer_config(self._kafka, **config, error_cb=report))
 
@@ -122,7 +128,7 @@ class TopicGate:
     def _is_found(self) -> bool:
         """Wait for Kafka and the topics; False if librdkafka has no thread to look with."""
         try:
-            wait_for_broker(self._kafka, _LOG.warning, sleep=self._sleep)
+            wait_for_broker(self._kafka, _LOG.warning, sleep=self._sleep, problem=self._broker_problem)
             wait_for_topics(self._kafka, (SAMPLES, STATUS), self._topics.prefix, None, _LOG.warning, sleep=self._sleep)
         except (SettingsError, KafkaException) as error:
             cause = error if isinstance(error, KafkaException) else error.__cause__
@@ -131,6 +137,13 @@ class TopicGate:
             _LOG.warning(_NO_THREAD, cause.args[0].str(), MORE_THREADS, _NO_THREAD_SECONDS)
             return False
         return True
+
+    def _broker_problem(self, kafka: KafkaSettings) -> str | None:
+        return broker_problem(kafka) if self._has_client_threads() else f"no thread for a client; {MORE_THREADS}"
+
+    def _has_client_threads(self) -> bool:
+        # Twice as many, since those that were tried may count for a moment longer.
+        return has_threads(2 * (_CLIENT_THREADS + len(self._kafka.bootstrap.split(","))))
 
     def _sleep(self, seconds: float) -> None:
         if self._closed.wait(seconds):

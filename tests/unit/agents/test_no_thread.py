@@ -22,9 +22,11 @@ from pulsetrain.agents.publisher import Publisher
 from pulsetrain.agents.run import Run
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
+from pulsetrain.agents.spare_threads import has_threads
 from pulsetrain.agents.topic_gate import TopicGate
 from pulsetrain.schemas.kafka import KafkaSettings, SettingsError
 from pulsetrain.schemas.topics import TopicNames
+from tests.processes import wait_until
 from tests.unit.agents.background_fakes import WAIT_SECONDS, ScriptedBackground
 from tests.unit.agents.fake_producer import FakeProducer
 from tests.unit.agents.fakes import ScriptedCollector
@@ -180,7 +182,7 @@ def test_kafka_is_looked_for_when_there_is_a_thread(
     threads.left = 0
     gate.start()
     assert "Kafka can't be looked for: can't start new thread; allow the agent more of them" in caplog.text
-    threads.left = 1
+    threads.left = 100
     seconds[0] = 9.9
     assert gate.open_producer(lambda _: None) is None
     assert not refused.is_set()
@@ -256,3 +258,42 @@ def test_a_log_file_needs_no_thread_to_be_written_and_compresses_later(tmp_path:
         logger.info("three")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agent.log", "agent.log.20260101T120000Z.gz"]
     assert (tmp_path / "agent.log").read_text() == "one\ntwo\nthree\n"
+
+
+def test_no_client_of_librdkafka_is_made_before_there_are_threads_for_all_of_it(
+    monkeypatch: pytest.MonkeyPatch, threads: Threads, caplog: pytest.LogCaptureFixture
+) -> None:
+    more_threads, codes = threading.Event(), list[int]()
+
+    def sleep(*_: object) -> None:
+        assert more_threads.wait(WAIT_SECONDS), "the test did not go on"
+
+    monkeypatch.setattr(TopicGate, "_sleep", sleep)
+    monkeypatch.setattr(topic_gate, "broker_problem", lambda _: None)
+    monkeypatch.setattr(topic_gate, "wait_for_topics", lambda *_, **__: None)
+    gate = TopicGate(KafkaSettings(bootstrap="a:1,b:1,c:1"), TopicNames(""), lambda: None)
+    # One that looks, and the client's without one: four and one a broker, twice.
+    threads.left = 1 + 2 * (4 + 3) - 1
+    gate.start()
+    wait_until("a look in vain", lambda: "no thread for a client; allow the agent more of them" in caplog.text)
+    assert gate.open_producer(lambda _: None) is None
+    threads.left = 2 * (4 + 3)
+    more_threads.set()
+
+    def refused() -> list[int]:
+        try:
+            gate.open_producer(lambda _: None)
+        except KafkaException as error:
+            codes.append(error.args[0].code())
+        return codes
+
+    assert wait_until("Kafka to be found", refused) == [KafkaError._CRIT_SYS_RESOURCE]
+    gate.close()
+
+
+def test_threads_that_are_tried_end_at_once(threads: Threads) -> None:
+    before = threading.active_count()
+    assert has_threads(20)
+    threads.left = 19
+    assert not has_threads(20)
+    assert threading.active_count() == before
