@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pulsetrain.agents.attribution.attribution import Attribution
-from pulsetrain.agents.collectors.base import BackgroundCollector, Collector, Roots
+from pulsetrain.agents.collectors.base import BackgroundCollector, Collector, Notice, Roots
+from pulsetrain.agents.collectors.bounded import ignore
 from pulsetrain.agents.collectors.cgroup import ControlGroupCollector
 from pulsetrain.agents.collectors.clock import ClockCollector
 from pulsetrain.agents.collectors.cpu import cpu_collector
@@ -39,8 +40,14 @@ _SLOW_MS = 1000
 _HEALTH_MS = 10_000
 
 
-def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
-    """Every collector that is read at ticks, supported on this machine or not."""
+def scheduled_collectors(roots: Roots, stats: RunStats, tell: Callable[[Notice], None] = ignore) -> list[Scheduled]:
+    """Every collector that is read at ticks, supported on this machine or not.
+
+    Args:
+        roots: where the kernel's file systems are.
+        stats: what the agent says about itself.
+        tell: takes what they have to tell of what they find.
+    """
 
     def at_ticks(*collectors: Collector[Any]) -> list[Scheduled]:
         return [Scheduled(collector) for collector in collectors]
@@ -59,9 +66,9 @@ def scheduled_collectors(roots: Roots, stats: RunStats) -> list[Scheduled]:
             "network": lambda: at_ticks(network_collector(roots)),
             # The kernel adds these up over all CPUs at each reading.
             "protocols": lambda: seldom(Importance.NORMAL, *protocol_collectors(roots)),
-            "rapl": lambda: [Scheduled(RaplCollector(roots), importance=Importance.NORMAL)],
+            "rapl": lambda: [Scheduled(RaplCollector(roots, tell=tell), importance=Importance.NORMAL)],
             "softnet": lambda: seldom(Importance.NORMAL, softnet_collector(roots)),
-            "numa": lambda: seldom(Importance.NORMAL, *numa_collectors(roots)),
+            "numa": lambda: seldom(Importance.NORMAL, *numa_collectors(roots, tell)),
             "thermal_throttle": lambda: seldom(Importance.LOW, ThermalThrottleCollector(roots)),
             "clock": lambda: seldom(Importance.LOW, ClockCollector()),
             "load": lambda: seldom(Importance.LOW, load_collector(roots)),

@@ -63,7 +63,9 @@ class Run:
         self._threads = background.of(background_sources(roots, settings))
         # Before the collectors that are read at ticks: one of those reads how all fare.
         feed = BackgroundFeed(self._threads, reporter, stats)
-        self._scheduled, self._unsupported = supported_collectors(scheduled_collectors(roots, stats), stats)
+        self._scheduled, self._unsupported = supported_collectors(
+            scheduled_collectors(roots, stats, reporter.notice), stats
+        )
         with ExitStack() as opened:
             for entry in self._scheduled:
                 opened.callback(_close, entry.collector)

@@ -1,7 +1,7 @@
 """How many things of a kind are read at most; that there are more is told once."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pulsetrain.agents.collectors.base import Notice
@@ -46,3 +46,26 @@ class Bounded:
         """What is to be told since the last time."""
         notices, self._notices = self._notices, []
         return notices
+
+
+def ignore(_: Notice) -> None:
+    """Tell nobody; it stays in the log."""
+
+
+def first_of(
+    found: Sequence[ThingT], collector: str, things: str, most: int, tell: Callable[[Notice], None]
+) -> Sequence[ThingT]:
+    """As many as are read, from the beginning, where they are looked for only once.
+
+    Args:
+        found: all that there are.
+        collector: who reads them.
+        things: what they are, in the plural.
+        most: how many are read.
+        tell: takes the notice that there are more.
+    """
+    bounded = Bounded(collector, things, most)
+    first = bounded.first(found)
+    for notice in bounded.take_notices():
+        tell(notice)
+    return first

@@ -1,9 +1,10 @@
 """Memory and allocations of each NUMA node (Documentation/admin-guide/numastat.rst of Linux)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.base import Notice, Roots
+from pulsetrain.agents.collectors.bounded import first_of, ignore
 from pulsetrain.agents.collectors.fields import Field, FieldReader, split_flat
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
@@ -21,12 +22,18 @@ _ALLOCATIONS = {
 }
 
 
-def numa_collectors(roots: Roots) -> list[FileCollector]:
-    """Two collectors a node; none on a machine with one node, whose totals say the same."""
+def numa_collectors(roots: Roots, tell: Callable[[Notice], None] = ignore) -> list[FileCollector]:
+    """Two collectors a node; none on a machine with one node, whose totals say the same.
+
+    Args:
+        roots: where the kernel's file systems are.
+        tell: takes the notice that there are more nodes than are read.
+    """
     nodes = sorted((roots.sys / "devices/system/node").glob("node[0-9]*"), key=_number)
     if len(nodes) < 2:
         return []
-    return [collector for node in nodes[:_MAX_NODES] for collector in _node_collectors(node)]
+    read = first_of(nodes, "numa", "NUMA nodes", _MAX_NODES, tell)
+    return [collector for node in read for collector in _node_collectors(node)]
 
 
 def split_node_meminfo(content: bytes) -> tuple[Sequence[bytes], list[bytes]]:

@@ -6,11 +6,13 @@ taken out here, where the range is known.
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pulsetrain.agents.collectors.base import HOST, Roots, Support
+from pulsetrain.agents.collectors.base import HOST, Notice, Roots, Support
+from pulsetrain.agents.collectors.bounded import first_of, ignore
 from pulsetrain.agents.collectors.energy import MICROJOULES, EnergySum
 from pulsetrain.agents.collectors.kernel_file import KernelFile, read_once
 from pulsetrain.agents.errors import CollectError
@@ -48,22 +50,29 @@ class Zone:
 
 
 class RaplCollector:
-    """All zones of the machine that may be read, and the sum of its packages.
+    """All zones of the machine that may be read, and the sum of its packages. Of very many zones the first ones.
 
     Args:
         roots: where the kernel's file systems are.
         monotonic: seconds that only grow.
+        tell: takes the notice that there are more zones than are read.
     """
 
     metric_names = (metric_name(_TOTAL),)
 
-    def __init__(self, roots: Roots, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        roots: Roots,
+        monotonic: Callable[[], float] = time.monotonic,
+        tell: Callable[[Notice], None] = ignore,
+    ) -> None:
         self.name = "rapl"
         self.entity = HOST
         self._folder = roots.sys / "class/powercap"
         self.source = str(self._folder / "intel-rapl:*/energy_uj")
         self._boot_id_path = roots.proc / _BOOT_ID
         self._monotonic = monotonic
+        self._tell = tell
         self._files: list[KernelFile] = []
         self._sums: list[EnergySum] = []
         self._packages: list[int] = []
@@ -73,7 +82,7 @@ class RaplCollector:
         """Look for zones; those that may not be read are left out."""
         self.close()
         zones, failures = [], []
-        for zone in find_zones(self._folder):
+        for zone in first_of(find_zones(self._folder), self.name, "RAPL zones", _MAX_ZONES, self._tell):
             file = KernelFile(zone.folder / "energy_uj")
             try:
                 int(file.read())
@@ -135,26 +144,28 @@ class RaplCollector:
 
 
 def find_zones(folder: Path) -> list[Zone]:
-    """The zones of `intel-rapl`, which AMD's processors have too, by their folder's numbers.
+    """The zones of `intel-rapl`, which AMD's processors have too, by their folder's numbers; parts come last.
 
     `package-15` is `package` with the index 15; a part of it, as `dram` in `intel-rapl:15:0`, has the index of its
-    package. `intel-rapl-mmio` counts the same packages once more and is left out.
+    package. `intel-rapl-mmio` counts the same packages once more and is left out. Zones that would have the same
+    metric, as `psys` of two packages, have their folder's name for an index.
     """
     zones: list[Zone] = []
     indices: dict[str, str] = {}
-    for path in sorted(folder.glob("intel-rapl:*"), key=_numbers)[:_MAX_ZONES]:
+    for path in sorted(folder.glob("intel-rapl:*"), key=_place):
         try:
             name, _, index = read_once(path / "name").decode(errors="replace").strip().partition("-")
         except CollectError:
             continue
         indices[path.name] = index or indices.get(path.name.rpartition(":")[0], "")
         zones.append(Zone(name, indices[path.name], path))
-    unique = {zone.metric: zone for zone in reversed(zones)}
-    return [zone for zone in zones if unique[zone.metric] is zone]
+    metrics = Counter(zone.metric for zone in zones)
+    return [zone if metrics[zone.metric] == 1 else replace(zone, index=zone.folder.name) for zone in zones]
 
 
-def _numbers(path: Path) -> list[int]:
-    return [int(number) for number in path.name.split(":")[1:] if number.isdigit()]
+def _place(path: Path) -> tuple[int, list[int]]:
+    numbers = [int(number) for number in path.name.split(":")[1:] if number.isdigit()]
+    return len(numbers), numbers
 
 
 def _range_of(zone: Zone) -> int:

@@ -10,7 +10,6 @@ from pulsetrain.agents.collectors.base import HOST, Roots, Support
 from pulsetrain.agents.collectors.kernel_file import KernelFile, read_once
 from pulsetrain.agents.errors import CollectError
 
-_MAX_PACKAGES = 16
 _MILLISECOND = 1e-3
 _FILES = {
     "package_throttle_count": ("system.linux.cpu.throttles", 1.0),
@@ -84,4 +83,4 @@ def find_packages(folder: Path) -> list[Path]:
             packages.setdefault(read_once(cpu / "topology/physical_package_id").strip(), counters)
         except CollectError:
             continue
-    return list(packages.values())[:_MAX_PACKAGES]
+    return list(packages.values())

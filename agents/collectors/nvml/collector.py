@@ -118,6 +118,7 @@ class NvmlCollector:
     def _observed(self, time_ns: int) -> list[Observation]:
         session = self._driver.refreshed(self._wait_seconds)
         self._events.start()
+        self._untold += self._driver.take_notices()
         self._untold += self._inventory.saw(session.gpus, session.unreadable)
         answers = self._fleet.ask(session, self._present(session), self._wait_seconds)
         if self._is_closed:

@@ -3,12 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+from pulsetrain.agents.collectors.base import Notice
+from pulsetrain.agents.collectors.bounded import Bounded
 from pulsetrain.agents.collectors.nvml.crew import Crew
 from pulsetrain.agents.collectors.nvml.gate import Gate
 from pulsetrain.agents.collectors.nvml.identity import Gpu, identify, text
@@ -76,6 +78,7 @@ class Driver:
         self._next_check = float("-inf")
         self._retry_seconds = _FIRST_RETRY_SECONDS
         self._closed = False
+        self._most = Bounded("nvml", "GPUs", _MAX_GPUS)
 
     @property
     def session(self) -> Session | None:
@@ -119,6 +122,10 @@ class Driver:
         """
         with self._event_gate.entered(session.number):
             yield
+
+    def take_notices(self) -> list[Notice]:
+        """What is to be told since the last time."""
+        return self._most.take_notices()
 
     def look_again(self) -> None:
         """Look at the GPUs before that is due."""
@@ -189,13 +196,13 @@ class Driver:
     def _scan(self, session: Session) -> None:
         try:
             with self._gate.entered(session.number):
-                count = min(session.nvml.nvmlDeviceGetCount(), _MAX_GPUS)
+                indices = self._most.first(range(session.nvml.nvmlDeviceGetCount()))
         except session.nvml.errors as error:
             self._fail(session.nvml.sentence(code_of(error)))
             if self._stop(session):
                 self._session = None
             return
-        gpus, unreadable = self._identify(session, count)
+        gpus, unreadable = self._identify(session, indices)
         for index in unreadable.keys() - session.unreadable.keys():
             logger.warning(
                 "the GPU at index %d does not say who it is: %s", index, session.nvml.reason(unreadable[index])
@@ -205,14 +212,12 @@ class Driver:
         waits = TIMEOUT in unreadable.values()
         self._next_check = self._monotonic() + (_SCAN_AGAIN_SECONDS if waits else _SCAN_SECONDS)
 
-    def _identify(self, session: Session, count: int) -> tuple[tuple[Gpu, ...], dict[int, int]]:
+    def _identify(self, session: Session, indices: Iterable[int]) -> tuple[tuple[Gpu, ...], dict[int, int]]:
         def question(index: int) -> Gpu:
             with self._gate.entered(session.number):
                 return identify(session.nvml, index)
 
-        answers = self._scanners.ask(
-            {str(index): partial(question, index) for index in range(count)}, _SCAN_WAIT_SECONDS
-        )
+        answers = self._scanners.ask({str(index): partial(question, index) for index in indices}, _SCAN_WAIT_SECONDS)
         unreadable = {int(key): TIMEOUT for key in answers.silent}
         for key, error in answers.failed.items():
             if isinstance(error, session.nvml.errors):

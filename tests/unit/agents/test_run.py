@@ -1,5 +1,6 @@
 """One session from its settings to its blocks."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pulsetrain.agents import run
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collector_list import BackgroundSource
-from pulsetrain.agents.collectors.base import Support
+from pulsetrain.agents.collectors.base import Notice, Support
 from pulsetrain.agents.collectors.health import HealthCollector
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
 from pulsetrain.agents.orders import Orders
@@ -15,6 +16,7 @@ from pulsetrain.agents.run import Run
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.schemas.sample_block import SampleBlock
+from pulsetrain.schemas.status import StatusEvent
 from tests.unit.agents.background_fakes import ScriptedBackground
 from tests.unit.agents.fakes import ScriptedCollector
 
@@ -60,6 +62,21 @@ def test_how_every_collector_fares_is_a_metric_of_those_in_the_background_too(mo
     for collector in stats.collectors:
         for what in ("duration", "failures", "up"):
             assert f"pulsetrain.agent.collector.{what}{{agent.collector={collector}}}" in block.metrics
+
+
+def test_what_collectors_that_are_read_at_ticks_have_to_tell_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for number in range(17):
+        (tmp_path / f"devices/system/node/node{number}").mkdir(parents=True)
+    told: list[Notice] = []
+    anyone: Any = Outlet()
+    monkeypatch.setattr(anyone, "notice", told.append, raising=False)
+    monkeypatch.setattr(run, "background_sources", lambda *_: {})
+    settings = AgentSettings(node="n", proc_root=str(tmp_path), sys_root=str(tmp_path))
+    Run(settings, anyone, anyone, RunStats(), BackgroundThreads(RunStats(), anyone.notice)).close()
+    anyone.orders.close()
+    assert [(notice.event, notice.details["collector"]) for notice in told] == [(StatusEvent.SAMPLES_DROPPED, "numa")]
 
 
 class Stubborn(ScriptedCollector):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.base import Notice, Roots
 from pulsetrain.agents.collectors.numa import numa_collectors
 from pulsetrain.schemas import catalogue
 
@@ -54,3 +54,13 @@ def test_a_file_of_another_form_is_not_supported(tmp_path: Path, text: str) -> N
     node(tmp_path, 1)
     _, memory, *_ = numa_collectors(Roots(tmp_path, tmp_path))
     assert not memory.is_supported().supported
+
+
+def test_that_there_are_more_nodes_than_are_read_is_told(tmp_path: Path) -> None:
+    # Two CPUs and eight parts of the memory of each of four GPUs, as on a board of GB200.
+    for number in range(34):
+        node(tmp_path, number)
+    told: list[Notice] = []
+    collectors = numa_collectors(Roots(tmp_path, tmp_path), told.append)
+    assert [notice.message for notice in told] == ["This node has 34 NUMA nodes: only the first 16 are read."]
+    assert [collector.name for collector in collectors][-1] == "numa_15_memory"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.base import Notice, Roots
 from pulsetrain.agents.collectors.energy import EnergySum
 from pulsetrain.agents.collectors.rapl import RaplCollector, find_zones
 from pulsetrain.agents.errors import CollectError
@@ -154,23 +154,39 @@ def test_a_zone_that_says_nothing_is_missing_and_the_others_stay(tmp_path: Path)
     assert not collector.is_supported().supported
 
 
-def test_a_zone_of_several_dies_and_one_without_a_range_and_one_twice(tmp_path: Path) -> None:
+def test_a_zone_of_several_dies_and_one_without_a_range_and_two_of_one_name(tmp_path: Path) -> None:
     zone(tmp_path, "intel-rapl:0", "package-0-die-1", 1)
     zone(tmp_path, "intel-rapl:2", "psys", 1)
     zone(tmp_path, "intel-rapl:10", "psys", 2)
     (zone(tmp_path, "intel-rapl:3", "package-3", 1) / "max_energy_range_uj").unlink()
     assert [(found.name, found.index) for found in find_zones(tmp_path / "class/powercap")] == [
         ("package", "0-die-1"),
-        ("psys", ""),
+        ("psys", "intel-rapl:2"),
         ("package", "3"),
+        ("psys", "intel-rapl:10"),
     ]
     collector = RaplCollector(Roots(tmp_path, tmp_path))
     collector.is_supported()
     assert collector.metrics() == (
         "hw.energy{hw.id=0-die-1,hw.name=package,hw.type=cpu}",
-        "hw.energy{hw.name=psys,hw.type=enclosure}",
+        "hw.energy{hw.id=intel-rapl:2,hw.name=psys,hw.type=enclosure}",
+        "hw.energy{hw.id=intel-rapl:10,hw.name=psys,hw.type=enclosure}",
         ALL_PACKAGES,
     )
+
+
+def test_of_very_many_zones_all_packages_are_read_and_that_parts_are_not_is_told(tmp_path: Path) -> None:
+    for number in range(32):
+        zone(tmp_path, f"intel-rapl:{number}", f"package-{number}", 1_000_000)
+        zone(tmp_path, f"intel-rapl:{number}:0", "core", 400_000)
+        zone(tmp_path, f"intel-rapl:{number}:1", "dram", 500_000)
+    told: list[Notice] = []
+    collector = RaplCollector(Roots(tmp_path, tmp_path), tell=told.append)
+    assert collector.is_supported().supported
+    assert values(collector)[ALL_PACKAGES] == 32.0
+    assert len(collector.metrics()) == 64 + 1
+    assert [notice.message for notice in told] == ["This node has 96 RAPL zones: only the first 64 are read."]
+    collector.close()
 
 
 def test_zones_that_all_fail_make_the_reading_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

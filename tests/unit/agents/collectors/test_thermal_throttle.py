@@ -32,6 +32,15 @@ def test_each_package_counts_once(tmp_path: Path) -> None:
     collector.close()
 
 
+def test_no_package_is_missing_in_the_sum_of_many(tmp_path: Path) -> None:
+    for number in range(32):
+        cpu(tmp_path, number, number, str(number), "1000")
+    collector = ThermalThrottleCollector(Roots(tmp_path, tmp_path))
+    assert collector.is_supported().supported
+    assert collector.decode([collector.read()])[0] == [31 * 32 / 2, pytest.approx(32.0)]
+    collector.close()
+
+
 def test_an_older_kernel_counts_how_often_but_not_how_long(tmp_path: Path) -> None:
     (cpu(tmp_path, 0, 0, "30", "1") / "thermal_throttle/package_throttle_total_time_ms").unlink()
     (cpu(tmp_path, 1, 1, "6", "1") / "thermal_throttle/package_throttle_total_time_ms").unlink()

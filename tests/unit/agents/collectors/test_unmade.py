@@ -17,7 +17,7 @@ from tests.unit.agents.background_fakes import SECOND, START, Clock
 REASON = "it could not be made: ValueError: no such chip"
 
 
-def broken(*_: object) -> NoReturn:
+def broken(*_: object, **__: object) -> NoReturn:
     raise ValueError("no such chip")
 
 

@@ -491,6 +491,16 @@ def test_what_brings_pynvml_and_a_kernel_log_that_may_not_be_read_are_said_at_th
     assert support.reason.startswith("test; ")
 
 
+def test_that_there_are_more_gpus_than_are_read_is_told_once() -> None:
+    node = _Node(gpus=66)
+    told = [node.tick().notices, node.tick(10).notices]
+    assert [[notice.message for notice in notices] for notices in told] == [
+        ["This node has 66 GPUs: only the first 64 are read."],
+        [],
+    ]
+    node.close()
+
+
 def test_closing_frees_everything_and_shuts_down() -> None:
     node = _Node()
     for gpu in node.module.gpus:
