@@ -30,10 +30,13 @@ class _Running:
     def collectors(self) -> list[BackgroundCollector]:
         return [thread.collector for thread in self.threads]
 
+    @property
+    def is_made(self) -> bool:
+        return not any(isinstance(collector, UnmadeCollector) for collector in self.collectors)
+
     def goes_on(self, source: BackgroundSource | None) -> bool:
         """Whether a source would make the same again; what could not be made is always tried again."""
-        is_made = not any(isinstance(collector, UnmadeCollector) for collector in self.collectors)
-        return is_made and source is not None and source.depends_on == self.source.depends_on
+        return self.is_made and source is not None and source.depends_on == self.source.depends_on
 
 
 class BackgroundThreads:
@@ -48,6 +51,7 @@ class BackgroundThreads:
         self._stats = stats
         self._tell = tell
         self._running: dict[str, _Running] = {}
+        self._former: dict[str, list[BackgroundCollector]] = {}
 
     def of(self, sources: Mapping[str, BackgroundSource]) -> list[BackgroundThread]:
         """The threads of these sources and no others, for a session that begins; the new ones have to be started."""
@@ -58,10 +62,13 @@ class BackgroundThreads:
                 thread.begin_anew()
         ended = {name: running for name, running in before.items() if name not in self._running}
         self._end([thread for running in ended.values() for thread in running.threads])
+        for name, running in ended.items():
+            if running.is_made and running.source.remembers:
+                self._former[name] = running.collectors
         for name, source in sources.items():
             if name not in self._running:
-                former = ended[name].collectors if name in ended else []
-                self._running[name] = _Running(source, [BackgroundThread(one) for one in source.made(name, former)])
+                made = source.made(name, self._former.get(name, []))
+                self._running[name] = _Running(source, [BackgroundThread(one) for one in made])
         return [thread for name in sources for thread in self._running[name].threads]
 
     def close(self) -> None:

@@ -84,11 +84,13 @@ class BackgroundSource:
     """Background collectors that are made together.
 
     `depends_on`: what they are made of, compared to find out whether they would become the same again. `make`: makes
-    them; it is given those that are in their place until now, which have been closed.
+    them; where they remember something (`remembers`) it is given those that were in their place before, which have been
+    closed.
     """
 
     depends_on: tuple[object, ...]
     make: Callable[[Sequence[BackgroundCollector]], list[InBackground]]
+    remembers: bool = False
 
     def made(self, name: str, former: Sequence[BackgroundCollector] = ()) -> list[InBackground]:
         """The collectors; if they can't be made, one that says why."""
@@ -116,7 +118,7 @@ def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, Backg
         )
     if settings.nvml.enabled != "off":
         sources["nvml"] = BackgroundSource(
-            (*owners, settings.nvml), lambda former: _nvml_collectors(settings, attribution, former)
+            (*owners, settings.nvml), lambda former: _nvml_collectors(settings, attribution, former), remembers=True
         )
     return sources
 

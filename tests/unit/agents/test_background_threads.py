@@ -22,6 +22,7 @@ LOST = Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 3 is lost.", "gpu:3")
 class Maker:
     """A source whose collectors are remembered, with those in whose place they came."""
 
+    remembers: bool = True
     made: list[ScriptedBackground] = field(default_factory=list)
     former: list[list[BackgroundCollector]] = field(default_factory=list)
 
@@ -32,7 +33,7 @@ class Maker:
             self.made.append(ScriptedBackground(name=f"nvml{len(self.made)}", interval_ms=1))
             return [InBackground(self.made[-1])]
 
-        return BackgroundSource(depends_on, make)
+        return BackgroundSource(depends_on, make, self.remembers)
 
 
 def test_a_source_whose_settings_stay_goes_on_in_its_thread_at_full_pace() -> None:
@@ -58,6 +59,30 @@ def test_another_takes_the_place_of_one_whose_settings_changed_and_is_given_it_c
     assert (maker.made[0].closed, maker.made[1].closed) == (1, 0)
     background.close()
     assert maker.made[1].closed == 1
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_what_a_source_remembers_outlives_that_it_is_switched_off(remembers: bool) -> None:
+    background, maker = BackgroundThreads(RunStats(), lambda _: None), Maker(remembers)
+    for sources in ({"nvml": maker.source()}, {}, {}, {"nvml": maker.source()}):
+        background.of(sources)
+    assert maker.former == [[], [maker.made[0]] if remembers else []]
+    assert [collector.closed for collector in maker.made] == [1, 0]
+
+
+def test_what_a_source_remembers_outlives_one_that_could_not_be_made() -> None:
+    def fail(_: object) -> list[InBackground]:
+        raise ImportError("no pynvml")
+
+    background, maker = BackgroundThreads(RunStats(), lambda _: None), Maker()
+    for source in (maker.source(1), BackgroundSource((2,), fail, remembers=True), maker.source(3)):
+        background.of({"nvml": source})
+    assert maker.former == [[], [maker.made[0]]]
+
+
+def test_which_gpus_there_were_is_remembered() -> None:
+    sources = background_sources(Roots(), AgentSettings(node="n"))
+    assert [name for name, source in sources.items() if source.remembers] == ["nvml"]
 
 
 def test_what_is_no_longer_wanted_ends_and_what_is_new_comes_in_the_order_of_the_list() -> None:
