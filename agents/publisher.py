@@ -114,6 +114,8 @@ class Publisher:
 
     def poll(self) -> None:
         """Hand over what librdkafka has room for, and take in what became of earlier messages. Call it often."""
+        if not (self._in_flight or self._has_waiting()):
+            return
         if self._producer is None and self._clock() >= self._reopen_at and self._has_waiting():
             self._producer = self._new_producer()
         if self._producer is not None:

@@ -39,6 +39,20 @@ def test_messages_are_sent_in_order() -> None:
     assert (stats.produced, stats.sent, stats.pending) == (10, 10, 0)
 
 
+def test_while_nothing_is_held_librdkafka_is_left_alone() -> None:
+    producer, polls = FakeProducer(room=3), list[float]()
+    producer.poll = polls.append  # type: ignore[method-assign,assignment]
+    sender, stats = publisher(producer)
+    sender.poll()
+    assert not polls
+    sender.send("t", KEY, b"x")
+    producer.report(1)
+    # The poll that finds the message settled is the last one.
+    for _ in range(3):
+        sender.poll()
+    assert (len(polls), stats.pending) == (2, 0)
+
+
 def test_the_oldest_message_is_dropped_when_there_is_no_room() -> None:
     producer = FakeProducer(room=1)
     sender, stats = publisher(producer, queue_bytes=3 * (len(KEY) + 1))
