@@ -9,6 +9,8 @@ from pulsetrain.schemas.status import Severity, StatusEvent
 
 _LOG = logging.getLogger(__name__)
 
+_READ = "are read"
+
 ThingT = TypeVar("ThingT")
 
 
@@ -19,12 +21,14 @@ class Bounded:
         collector: who reads them.
         things: what they are, in the plural.
         most: how many are read.
+        what: becomes of the first ones, and of no other.
     """
 
-    def __init__(self, collector: str, things: str, most: int) -> None:
+    def __init__(self, collector: str, things: str, most: int, what: str = _READ) -> None:
         self._collector = collector
         self._things = things
         self._most = most
+        self._what = what
         self._has_told = False
         self._notices: list[Notice] = []
 
@@ -32,7 +36,7 @@ class Bounded:
         """As many as are read, from the beginning."""
         if len(found) > self._most and not self._has_told:
             self._has_told = True
-            text = f"This node has {len(found)} {self._things}: only the first {self._most} are read."
+            text = f"This node has {len(found)} {self._things}: only the first {self._most} {self._what}."
             _LOG.warning("%s", text)
             details: dict[str, str | int | float | None] = {
                 "collector": self._collector,
@@ -53,7 +57,12 @@ def ignore(_: Notice) -> None:
 
 
 def first_of(
-    found: Sequence[ThingT], collector: str, things: str, most: int, tell: Callable[[Notice], None]
+    found: Sequence[ThingT],
+    collector: str,
+    things: str,
+    most: int,
+    tell: Callable[[Notice], None],
+    what: str = _READ,
 ) -> Sequence[ThingT]:
     """As many as are read, from the beginning, where they are looked for only once.
 
@@ -63,8 +72,9 @@ def first_of(
         things: what they are, in the plural.
         most: how many are read.
         tell: takes the notice that there are more.
+        what: becomes of the first ones, and of no other.
     """
-    bounded = Bounded(collector, things, most)
+    bounded = Bounded(collector, things, most, what)
     first = bounded.first(found)
     for notice in bounded.take_notices():
         tell(notice)

@@ -4,13 +4,12 @@ One entity a container, `container:<first 12 characters of its id>`. Where the a
 own group uses belongs to the host's entity: to the agent, the container is the node.
 """
 
-import logging
 import resource
 from collections.abc import Callable, Mapping
-from itertools import islice
 
 from pulsetrain.agents.collectors.background_files import BackgroundFiles
 from pulsetrain.agents.collectors.base import HOST, Collected, Roots, Support
+from pulsetrain.agents.collectors.bounded import Bounded
 from pulsetrain.agents.collectors.cgroup_files import GroupFile, group_files, physical_disk_numbers
 from pulsetrain.agents.collectors.cgroup_limits import GroupLimits, Limits, machine_limits
 from pulsetrain.agents.collectors.cgroup_tree import (
@@ -24,15 +23,10 @@ from pulsetrain.agents.collectors.kernel_file import read_once
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import metric_name
 
-_LOG = logging.getLogger(__name__)
-
 _RESCAN_NS = 10_000_000_000
 """Containers that come and limits that change are seen after so long."""
 
 _MAX_CONTAINERS = 128
-_SANDBOXES_AND_CONTAINERS = 2
-"""A pod has a sandbox for each container at most."""
-
 _FILES_OF_OTHERS = 768
 """A port of InfiniBand has 33, an idle state 2 for each CPU that is asked, a driver some for each GPU."""
 
@@ -75,7 +69,9 @@ class ControlGroupCollector(BackgroundFiles):
     ) -> None:
         super().__init__()
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._most = most_containers(limit if open_files is None else open_files)
+        most = most_containers(limit if open_files is None else open_files)
+        advice = "; more need a higher limit of open files" if most < _MAX_CONTAINERS else ""
+        self._most = Bounded(self.name, "containers", most, f"are read{advice}")
         self.source = str(roots.sys / "fs/cgroup")
         self._roots = roots
         self._labels_of = labels_of
@@ -84,7 +80,6 @@ class ControlGroupCollector(BackgroundFiles):
         self._files: list[GroupFile] = []
         self._groups: dict[tuple[str, str], ControlGroup] = {}
         self._scanned_ns: int | None = None
-        self._has_told = False
 
     def is_supported(self) -> Support:
         """Whether control groups are mounted; containers may come later."""
@@ -106,7 +101,7 @@ class ControlGroupCollector(BackgroundFiles):
                 del self._groups[key]
             else:
                 observations.append(observation)
-        return Collected(observations)
+        return Collected(observations, self._most.take_notices())
 
     def _scan(self) -> None:
         """Bring the groups up to date with what is there."""
@@ -130,15 +125,9 @@ class ControlGroupCollector(BackgroundFiles):
 
     def _containers(self, hierarchy: Hierarchy) -> dict[str, tuple[str, Mapping[str, str]]]:
         """Entity and labels by path, as many as may be read."""
-        found = find_containers(hierarchy.walked, _SANDBOXES_AND_CONTAINERS * self._most + 1)
+        found = find_containers(hierarchy.walked)
         containers = without_sandboxes({path: (entity, self._labels_of(path)) for path, entity in found.items()})
-        if len(containers) > self._most and not self._has_told:
-            self._has_told = True
-            _LOG.warning(
-                "This node has more than %d containers: the others are not read. Allow the agent more open files.",
-                self._most,
-            )
-        return dict(islice(containers.items(), self._most))
+        return dict(self._most.first(list(containers.items())))
 
     def _own_cgroups(self) -> str:
         try:

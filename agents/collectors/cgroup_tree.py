@@ -51,8 +51,8 @@ def mounted_hierarchy(roots: Roots) -> Hierarchy | None:
     return Hierarchy(1, tops) if any(controller in tops for controller in _WALKED) else None
 
 
-def find_containers(top: Path, most: int) -> dict[str, str]:
-    """Entities of containers and batch jobs by path, in the order of depth, until there are `most` or more.
+def find_containers(top: Path) -> dict[str, str]:
+    """Entities of containers and batch jobs by path, in the order of depth.
 
     What is inside a container belongs to it and is not looked for. Of several groups with the name of one container,
     such as those that a user made in a tree of their own, the first counts.
@@ -61,7 +61,7 @@ def find_containers(top: Path, most: int) -> dict[str, str]:
     known: set[str] = set()
     pending = deque([("", 0)])
     visited = 0
-    while pending and visited < _MAX_VISITED and len(found) < most:
+    while pending and visited < _MAX_VISITED:
         path, depth = pending.popleft()
         visited += 1
         for name in _folders(f"{top}{path}"):

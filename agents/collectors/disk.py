@@ -1,10 +1,11 @@
 """Disk operations, bytes and times, from /proc/diskstats (Documentation/admin-guide/iostats.rst of Linux)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.devices import MAX_DEVICES, physical_disks
+from pulsetrain.agents.collectors.base import Notice, Roots
+from pulsetrain.agents.collectors.bounded import ignore
+from pulsetrain.agents.collectors.devices import physical_disks, with_own_metrics
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.collectors.numbers import to_floats
@@ -41,23 +42,28 @@ _COLUMNS: tuple[tuple[str, str, float], ...] = (
 _LAST_COLUMN = _FIRST_COLUMN + len(_COLUMNS)
 
 
-def disk_collector(roots: Roots) -> FileCollector:
+def disk_collector(roots: Roots, tell: Callable[[Notice], None] = ignore) -> FileCollector:
     """The collector of /proc/diskstats, for the disks that the machine has now."""
-    return FileCollector("disk", KernelFile(roots.proc / "diskstats"), DiskReader(physical_disks(roots)))
+    return FileCollector("disk", KernelFile(roots.proc / "diskstats"), DiskReader(physical_disks(roots), tell))
 
 
 class DiskReader:
     """Sums over the given whole disks, and each of the first of them.
 
     A line that is too short to be understood is skipped and counted; columns beyond the known ones are ignored.
+
+    Args:
+        disks: names of the whole disks.
+        tell: takes the notice that there are more of them than have metrics of their own.
     """
 
     metric_names = tuple(dict.fromkeys(name for name, _, _ in _COLUMNS))
 
-    def __init__(self, disks: Sequence[str]) -> None:
+    def __init__(self, disks: Sequence[str], tell: Callable[[Notice], None] = ignore) -> None:
         self._disks = {disk.encode() for disk in disks}
         self._summed: list[bytes] = []
-        self._own_metrics: list[bytes] = []
+        self._own_metrics: Sequence[bytes] = []
+        self._tell = tell
         self._columns = 0
         self._skipped_lines = 0
 
@@ -65,7 +71,7 @@ class DiskReader:
         """The columns that this kernel has: for all disks, then for each."""
         disks, _ = parse_diskstats(content, self._disks)
         self._summed = sorted(disks)
-        self._own_metrics = self._summed[:MAX_DEVICES]
+        self._own_metrics = with_own_metrics(self._summed, "disk", "disks", self._tell)
         self._columns = max((len(columns) for columns in disks.values()), default=0)
         if not self._columns:
             return ()

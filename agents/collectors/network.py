@@ -1,10 +1,11 @@
 """Bytes, packets, drops and errors of the network interfaces, from /proc/net/dev (proc_pid_net(5))."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pulsetrain.agents.collectors.base import Roots
-from pulsetrain.agents.collectors.devices import MAX_DEVICES, physical_interfaces
+from pulsetrain.agents.collectors.base import Notice, Roots
+from pulsetrain.agents.collectors.bounded import ignore
+from pulsetrain.agents.collectors.devices import physical_interfaces, with_own_metrics
 from pulsetrain.agents.collectors.file_collector import FileCollector
 from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.collectors.numbers import to_floats
@@ -27,10 +28,10 @@ _COLUMNS: tuple[tuple[int, str, str], ...] = (
 _FEWEST_COLUMNS = 16
 
 
-def network_collector(roots: Roots) -> FileCollector:
+def network_collector(roots: Roots, tell: Callable[[Notice], None] = ignore) -> FileCollector:
     """The collector of /proc/net/dev, for the adapters that the machine has now."""
     file = KernelFile(roots.net / "dev")
-    return FileCollector("network", file, NetworkReader(physical_interfaces(roots)))
+    return FileCollector("network", file, NetworkReader(physical_interfaces(roots), tell))
 
 
 class NetworkReader:
@@ -38,14 +39,16 @@ class NetworkReader:
 
     Args:
         interfaces: the network adapters; where there is none, all but the loopback interface count as such.
+        tell: takes the notice that there are more interfaces than have metrics of their own.
     """
 
     metric_names = tuple(dict.fromkeys(name for _, name, _ in _COLUMNS))
 
-    def __init__(self, interfaces: Sequence[str]) -> None:
+    def __init__(self, interfaces: Sequence[str], tell: Callable[[Notice], None] = ignore) -> None:
         self._interfaces = {interface.encode() for interface in interfaces}
         self._summed: list[bytes] = []
-        self._own_metrics: list[bytes] = []
+        self._own_metrics: Sequence[bytes] = []
+        self._tell = tell
         self._skipped_lines = 0
 
     def layout(self, content: bytes) -> tuple[str, ...]:
@@ -59,7 +62,7 @@ class NetworkReader:
         self._summed = sorted(interfaces & found.keys())
         if self._interfaces and not self._summed:
             raise ValueError(f"none of the adapters {b', '.join(sorted(self._interfaces)).decode()} is in it")
-        self._own_metrics = self._summed[:MAX_DEVICES]
+        self._own_metrics = with_own_metrics(self._summed, "network", "network interfaces", self._tell)
         if not self._own_metrics:
             return ()
         names = [metric_id(name, **{"network.io.direction": direction}) for _, name, direction in _COLUMNS]

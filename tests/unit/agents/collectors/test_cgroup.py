@@ -221,7 +221,7 @@ def test_containers_are_found_wherever_they_are_but_not_inside_one_another(tmp_p
     inner = ID.replace("4", "5")
     groups = [POD, f"{POD}/docker/{inner}", f"/system.slice/docker-{'ab' * 32}.scope", "/user.slice/user-0.slice"]
     roots = node(tmp_path, {group: {} for group in groups})
-    assert find_containers(roots.sys / "fs/cgroup", 100) == {
+    assert find_containers(roots.sys / "fs/cgroup") == {
         f"/system.slice/docker-{'ab' * 32}.scope": "container:abababababab",
         POD: "container:4f7ac0ffee11",
     }
@@ -234,15 +234,16 @@ def test_of_two_groups_with_the_name_of_one_container_the_first_counts(tmp_path:
     assert values(observation)["container.memory.usage"] == 4 * GIB
 
 
-def test_no_more_containers_are_read_than_their_files_may_be_open(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_more_containers_are_read_than_their_files_may_be_open_and_that_is_told_once(tmp_path: Path) -> None:
     roots = node(tmp_path, {f"/docker/{number:x}{0:063x}": {"pids.current": "1\n"} for number in range(9)})
     collector = ControlGroupCollector(roots, machine=MACHINE, open_files=768 + 30)
     assert collector.is_supported().supported
-    assert len(collector.collect(0).observations) == 3
-    assert len(collector.collect(20 * SECOND).observations) == 3
-    assert caplog.text.count("more than 3 containers") == 1
+    first, later = collector.collect(0), collector.collect(20 * SECOND)
+    assert len(first.observations) == len(later.observations) == 3
+    assert [notice.message for notice in first.notices] == [
+        "This node has 9 containers: only the first 3 are read; more need a higher limit of open files."
+    ]
+    assert later.notices == []
 
 
 def test_the_limit_of_open_files_bounds_the_containers() -> None:
@@ -252,7 +253,7 @@ def test_the_limit_of_open_files_bounds_the_containers() -> None:
 def test_the_walk_ends_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup_tree, "_MAX_VISITED", 5)
     roots = node(tmp_path, {f"/a{number}/b": {} for number in range(20)} | {f"/z/z/{ID}": {}})
-    assert find_containers(roots.sys / "fs/cgroup", 100) == {}
+    assert find_containers(roots.sys / "fs/cgroup") == {}
 
 
 def test_a_container_that_ends_is_left_out_and_one_that_comes_is_seen_within_ten_seconds(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.base import Notice, Roots
 from pulsetrain.agents.collectors.devices import physical_disks
 from pulsetrain.agents.collectors.disk import DiskReader, disk_collector
 
@@ -100,3 +100,16 @@ def test_a_machine_without_disks_does_not_support_the_collector(tmp_path: Path) 
     support = disk_collector(Roots(tmp_path, tmp_path)).is_supported()
     assert not support.supported
     assert "diskstats" in support.reason
+
+
+def test_of_very_many_disks_all_are_summed_and_that_some_have_no_metrics_of_their_own_is_told() -> None:
+    disks = [f"sd{letter}{other}" for letter in "abcd" for other in "abcdefghij"]
+    told: list[Notice] = []
+    reader = DiskReader(disks, told.append)
+    content = "".join(f"{TWENTY.replace('sda', disk)}\n" for disk in disks).encode()
+    found = dict(zip(reader.layout(content), reader.values([content])[0], strict=True))
+    assert found["system.disk.operations{disk.io.direction=read}"] == 40 * 10
+    assert sum(metric.startswith("system.disk.io_time{") for metric in found) == 32
+    assert [notice.message for notice in told] == [
+        "This node has 40 disks: only the first 32 have metrics of their own."
+    ]

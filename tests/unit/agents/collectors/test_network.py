@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pulsetrain.agents.collectors.base import Roots
+from pulsetrain.agents.collectors.base import Notice, Roots
 from pulsetrain.agents.collectors.network import NetworkReader, network_collector, parse_net_dev
 from pulsetrain.agents.collectors.protocols import protocol_collectors
 
@@ -102,3 +102,16 @@ def test_where_proc_is_elsewhere_the_network_is_that_of_its_first_process() -> N
 def test_a_name_with_characters_of_the_metric_syntax_is_encoded() -> None:
     found = values(["a,b"], HEADER + ETH0.replace("eth0", "a,b"))
     assert found["system.network.io{network.interface.name=a%2Cb,network.io.direction=receive}"] == 1000
+
+
+def test_of_very_many_interfaces_all_are_summed_and_that_some_have_no_metrics_of_their_own_is_told() -> None:
+    names = [f"eth{number:02d}" for number in range(40)]
+    told: list[Notice] = []
+    reader = NetworkReader(names, told.append)
+    content = "".join(["header\n", "header\n", *(line(name, *[1] * 16) for name in names)]).encode()
+    found = dict(zip(reader.layout(content), reader.values([content])[0], strict=True))
+    assert found["system.network.io{network.io.direction=receive}"] == 40
+    assert sum("network.interface.name" in metric for metric in found) == 32 * 8
+    assert [notice.message for notice in told] == [
+        "This node has 40 network interfaces: only the first 32 have metrics of their own."
+    ]
