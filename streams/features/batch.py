@@ -38,9 +38,8 @@ class Batch:
         self.summary = workspace.summary
         self.summary_rows = workspace.summary_rows
         """(fields, series), the fields of the summary in their order."""
-        mean = np.add.reduce(values, axis=-1, out=self.summary.mean)
-        mean /= self.n_samples
-        self.n_finite: int = summarise(values, self.centred, self.is_finite, self.summary)
+        np.add.reduce(values, axis=-1, out=self.summary.mean)
+        self.n_finite: int = summarise(values, self.centred, self.is_finite, self.summary_rows)
         """How many series are finite."""
 
     @property

@@ -26,11 +26,10 @@ class Step:
 def summary_step(suffixes: tuple[str, ...], fields: tuple[str, ...]) -> Step:
     """A step whose columns are fields of the batch's summary."""
     rows = [Summary._fields.index(field) for field in fields]
-
-    def compute(batch: Batch) -> FloatArray:
-        return batch.summary_rows.take(rows, axis=0).T
-
-    return Step(suffixes, compute, fields)
+    first, last = rows[0], rows[-1]
+    if rows == list(range(first, last + 1)):
+        return Step(suffixes, lambda batch: batch.summary_rows[first : last + 1].T, fields)
+    return Step(suffixes, lambda batch: batch.summary_rows.take(rows, axis=0).T, fields)
 
 
 def quantile_step(suffixes: tuple[str, ...], wanted: tuple[float, ...]) -> Step:

@@ -51,11 +51,6 @@ def part() -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _
     return compile_function
 
 
-def type_of(value: object) -> Any:
-    """The type of a value in numba's terms, for a signature."""
-    return cast(Any, numba).typeof(value)
-
-
 @cache
 def _say_that_nothing_is_kept(reason: str) -> None:
     logger.warning(

@@ -31,6 +31,7 @@ _MANY = 32
 """More samples than that are sorted only if they are not the same few numbers."""
 _CROWD = 128
 """More samples than that are not sorted here."""
+_TURNS = 4
 
 
 @part()
@@ -45,11 +46,24 @@ def _number_buckets(samples: FloatArray, low: float, high: float, n_buckets: int
 
 
 @part()
-def _count(buckets: _Bytes, counts: _Counts) -> None:
-    """Count the samples of each bucket."""
-    counts[:] = 0
-    for i in range(buckets.size):
-        counts[buckets[i]] += 1
+def _count(buckets: _Bytes, in_turns: _Counts, counts: _Counts) -> None:
+    """Count the samples of each bucket.
+
+    Neighbouring samples often lie in one bucket, and an addition waits for the previous one to the same number: four
+    counts of each bucket take turns.
+    """
+    in_turns[:] = 0
+    first, second, third, fourth = in_turns[0], in_turns[1], in_turns[2], in_turns[3]
+    n_whole = buckets.size - buckets.size % _TURNS
+    for i in range(0, n_whole, _TURNS):
+        first[buckets[i]] += 1
+        second[buckets[i + 1]] += 1
+        third[buckets[i + 2]] += 1
+        fourth[buckets[i + 3]] += 1
+    for i in range(n_whole, buckets.size):
+        first[buckets[i]] += 1
+    for bucket in range(counts.size):
+        counts[bucket] = first[bucket] + second[bucket] + third[bucket] + fourth[bucket]
 
 
 @part()
@@ -159,7 +173,7 @@ def order_statistics(
     n_buckets = 8
     while n_buckets < _MOST_BUCKETS and 4 * n_buckets < n_samples + n_samples // 2:
         n_buckets *= 2
-    counts = np.empty(n_buckets, np.int32)
+    in_turns, counts = np.empty((_TURNS, n_buckets), np.int32), np.empty(n_buckets, np.int32)
     buckets = np.full((n_samples + BYTES - 1) // BYTES * BYTES, _NO_BUCKET, np.uint8)
     chosen, places = np.empty(ranks.size, np.int64), np.empty(ranks.size, np.int64)
     sample_of = np.empty(n_buckets)
@@ -171,7 +185,7 @@ def order_statistics(
             found[:, s] = minimum[s]
             continue
         _number_buckets(values[s], minimum[s], maximum[s], n_buckets, buckets)
-        _count(buckets[:n_samples], counts)
+        _count(buckets[:n_samples], in_turns, counts)
         n_chosen = _choose(ranks, counts, chosen, places)
         if n_chosen > _MANY and _take_equal(values[s], buckets, chosen, sample_of):
             for k in range(ranks.size):
