@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pulsetrain.agents.collectors.base import BackgroundCollector, Collected, Notice
+from pulsetrain.agents.collectors.base import BackgroundCollector, BusyBetweenCalls, Collected, Notice
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground
 from pulsetrain.agents.errors import failure_of
 from pulsetrain.agents.schedule import ticks
@@ -210,6 +210,8 @@ class BackgroundThread:
 
     def _collect(self, tick_ns: int) -> None:
         collected, failure = None, None
+        if isinstance(self.collector, BusyBetweenCalls):
+            self.collector.slowed_by = self.slowed_by
         begin = self._monotonic()
         self._asked = (tick_ns, begin)
         try:

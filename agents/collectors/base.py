@@ -11,7 +11,7 @@ own, on its own interval, and delays nothing else.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from pulsetrain.schemas.status import Severity, StatusEvent
 
@@ -168,3 +168,13 @@ class BackgroundCollector(Protocol):
 
     def close(self) -> None:
         """Close what is open; may come while `collect` runs, or hangs, in its thread."""
+
+
+@runtime_checkable
+class BusyBetweenCalls(Protocol):
+    """A background collector that also costs something while it is not asked, such as a child process that counts.
+
+    `slowed_by` is set before each call: by which factor its interval is longer than it says, in degraded mode.
+    """
+
+    slowed_by: int

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
@@ -44,6 +45,7 @@ class _Run:
     """One child from its start to its end."""
 
     child: Child
+    interval_ms: int
     assembler: IntervalAssembler
     start_ns: int
     heard_ns: int
@@ -56,7 +58,8 @@ class PerfCollector:
     too late for its windows. Intervals that have piled up become one. An interval's time is its end: the start of perf
     on the monotonic clock plus what perf says has passed, moved to the wall clock as it is when it is read. A child
     that ends, or says nothing for ten intervals, is started again after a pause that doubles from one second to five
-    minutes.
+    minutes. Slowed down (`slowed_by`), the collector replaces its child by one with the longer interval, once that has
+    completed one.
 
     Args:
         settings: what to count.
@@ -78,8 +81,7 @@ class PerfCollector:
     ) -> None:
         self.name = "perf"
         self.interval_ms = perf_interval_ms(logical_cores, settings.interval_ms)
-        self._patience_seconds = 1.5 * self.interval_ms / 1000 + 1.0
-        self.deadline_seconds = self._patience_seconds + _CLOSE_SECONDS
+        self.slowed_by = 1
         self.source = f"perf stat -a -I {self.interval_ms} ({logical_cores} logical cores)"
         self.metric_names = (*(metric.name for metric in COUNTER_METRICS), metric_name(_SKIPPED_LINES))
         self._settings = settings
@@ -96,6 +98,19 @@ class PerfCollector:
         self._skipped_before = 0
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def deadline_seconds(self) -> float:
+        """How long a call may take at the present pace."""
+        return self._patience_seconds + _CLOSE_SECONDS
+
+    @property
+    def _patience_seconds(self) -> float:
+        return 1.5 * self._slowed_interval_ms / 1000 + 1.0
+
+    @property
+    def _slowed_interval_ms(self) -> int:
+        return self.interval_ms * self.slowed_by
 
     def is_supported(self) -> Support:
         """Let perf count for a moment; settle which events it has here."""
@@ -133,7 +148,12 @@ class PerfCollector:
                     return Collected()
                 intervals = self._intervals(running)
                 if intervals:
-                    return Collected((self._observation(merged(intervals), running, self._command.events),))
+                    observation = self._observation(merged(intervals), running, self._command.events)
+                    if running.interval_ms != self._slowed_interval_ms:
+                        self._give_up(running)
+                        with suppress(CollectError):  # the next call says so
+                            self._start(self._command)
+                    return Collected((observation,))
             if self._monotonic_ns() >= until_ns:
                 return Collected()
 
@@ -155,12 +175,12 @@ class PerfCollector:
         if self._monotonic_ns() < self._retry_ns:
             raise CollectError(self._failure)
         try:
-            child = self._processes.start(command.arguments(self.interval_ms))
+            child = self._processes.start(command.arguments(self._slowed_interval_ms))
         except OSError as error:
             self._pause(f"{command.program} can't be started: {error.strerror}")
             raise CollectError(self._failure) from error
         now_ns = self._monotonic_ns()
-        self._running = _Run(child, IntervalAssembler(), start_ns=now_ns, heard_ns=now_ns)
+        self._running = _Run(child, self._slowed_interval_ms, IntervalAssembler(), start_ns=now_ns, heard_ns=now_ns)
         return self._running
 
     def _intervals(self, running: _Run) -> list[Interval]:
@@ -183,16 +203,19 @@ class PerfCollector:
         silent_seconds = (now_ns - running.heard_ns) / _NANOSECOND
         if exit_code is not None:
             self._end(running, f"perf ended with code {exit_code}: {said or 'it said nothing'}")
-        elif silent_seconds > max(_LEAST_SILENT_SECONDS, _SILENT_INTERVALS * self.interval_ms / 1000):
+        elif silent_seconds > max(_LEAST_SILENT_SECONDS, _SILENT_INTERVALS * running.interval_ms / 1000):
             self._end(running, f"perf completed no interval for {silent_seconds:.0f} s{said and ': '}{said}")
         return []
 
     def _end(self, running: _Run, failure: str) -> None:
+        self._give_up(running)
+        self._pause(failure)
+        raise CollectError(self._failure)
+
+    def _give_up(self, running: _Run) -> None:
         self._skipped_before = self._skipped(running)
         running.child.close()
         self._running = None
-        self._pause(failure)
-        raise CollectError(self._failure)
 
     def _pause(self, failure: str) -> None:
         self._failure = f"{failure}; next try in {self._pause_seconds:.0f} s"

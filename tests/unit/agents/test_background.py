@@ -94,6 +94,29 @@ def test_a_slower_interval_holds_from_the_next_tick_on() -> None:
     assert [(asked - START) // SECOND for asked in collector.asked_ns] == [1, 2, 3, 4, 8, 12, 16, 20]
 
 
+class WithChild(ScriptedBackground):
+    """Has something that goes on between the calls."""
+
+    slowed_by = 1
+
+
+def test_a_collector_that_does_something_between_its_calls_is_told_how_slow_it_is_to_be() -> None:
+    clock = Clock(START + 8 * SECOND + 1)
+    collector, told = WithChild(), []
+    thread = BackgroundThread(InBackground(collector), clock.time_ns, clock.monotonic)
+
+    def change(tick_ns: int) -> None:
+        told.append(collector.slowed_by)
+        thread.slowed_by = 2 if tick_ns == START + 2 * SECOND else thread.slowed_by
+        if tick_ns == START + 6 * SECOND:
+            thread.begin_anew()
+
+    collector.before = change
+    thread.run(clock.wait)
+    assert [(asked - START) // SECOND for asked in collector.asked_ns] == [1, 2, 4, 6, 7, 8]
+    assert told == [1, 1, 2, 2, 1, 1]
+
+
 def test_a_new_session_begins_at_full_pace_and_tries_again_at_once_what_was_not_supported() -> None:
     clock = Clock(START + 200 * SECOND + 1)
     collector = ScriptedBackground()

@@ -289,6 +289,50 @@ def test_a_child_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
     assert len(machine.children) == 1
 
 
+def test_slowed_down_perf_itself_counts_over_longer_intervals_and_nothing_it_has_counted_is_lost(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path)
+    child = machine.begin()
+    child.print(0.125, ("cpu-migrations", 10))
+    child.print(0.25, ("cpu-migrations", 20))
+    machine.collector.slowed_by = 8
+    assert value(machine.collect(), MIGRATIONS) == 30 / 0.25
+    assert child.is_closed
+    assert [command[command.index("-I") + 1] for command in machine.commands] == ["125", "1000"]
+
+    slow = machine.children[1]
+    slow.parts = [(1.0, row(1.0, "cpu-migrations", 40)), (1.0, row(2.0, "cpu-migrations", 50))]
+    began_ns = machine.clock.wall_ns
+    observation = machine.collect()
+    assert (value(observation, MIGRATIONS), observation.time_ns - began_ns) == ((40 + 50) / 2, 2 * SECOND)
+    assert not slow.is_closed
+
+    machine.collector.slowed_by = 1
+    slow.print(3.0, ("cpu-migrations", 60))
+    assert value(machine.collect(), MIGRATIONS) == 60.0
+    assert slow.is_closed
+    assert machine.commands[2] == machine.commands[0]
+
+
+def test_slowed_down_it_has_time_for_its_longer_interval(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, PerfSettings(interval_ms=1000))
+    at_full_pace = machine.collector.deadline_seconds
+    machine.collector.slowed_by = 8
+    assert machine.collector.deadline_seconds == pytest.approx(at_full_pace + 1.5 * 7)
+
+
+def test_a_slower_child_that_cannot_be_started_fails_at_the_next_call(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.begin().print(0.125, ("cpu-migrations", 10))
+    machine.children[0].print(0.25, ("cpu-migrations", 10))
+    machine.collector.slowed_by = 2
+    machine.failure = OSError(12, "Cannot allocate memory")
+    assert value(machine.collect(), MIGRATIONS) == 20 / 0.25
+    with pytest.raises(CollectError, match="can't be started: Cannot allocate memory"):
+        machine.collect()
+
+
 def test_a_closed_collector_ends_its_child_and_starts_none(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     child = machine.begin()
