@@ -26,6 +26,7 @@ from pulsetrain.schemas.catalogue import metric_name
 _RESCAN_NS = 10_000_000_000
 """Containers that come and limits that change are seen after so long."""
 
+_MAX_GROUPS = 4096
 _MAX_CONTAINERS = 128
 _FILES_OF_OTHERS = 768
 """A port of InfiniBand has 33, an idle state 2 for each CPU that is asked, a driver some for each GPU."""
@@ -71,6 +72,7 @@ class ControlGroupCollector(BackgroundFiles):
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = most_containers(limit if open_files is None else open_files)
         advice = "; more need a higher limit of open files" if most < _MAX_CONTAINERS else ""
+        self._searched = Bounded(self.name, "control groups", _MAX_GROUPS, "are searched for containers")
         self._most = Bounded(self.name, "containers", most, f"are read{advice}")
         self.source = str(roots.sys / "fs/cgroup")
         self._roots = roots
@@ -101,7 +103,7 @@ class ControlGroupCollector(BackgroundFiles):
                 del self._groups[key]
             else:
                 observations.append(observation)
-        return Collected(observations, self._most.take_notices())
+        return Collected(observations, [*self._searched.take_notices(), *self._most.take_notices()])
 
     def _scan(self) -> None:
         """Bring the groups up to date with what is there."""
@@ -125,7 +127,8 @@ class ControlGroupCollector(BackgroundFiles):
 
     def _containers(self, hierarchy: Hierarchy) -> dict[str, tuple[str, Mapping[str, str]]]:
         """Entity and labels by path, as many as may be read."""
-        found = find_containers(hierarchy.walked)
+        found, groups = find_containers(hierarchy.walked, _MAX_GROUPS)
+        self._searched.first(range(groups))
         containers = without_sandboxes({path: (entity, self._labels_of(path)) for path, entity in found.items()})
         return dict(self._most.first(list(containers.items())))
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from pulsetrain.agents.attribution.cgroup_paths import labels_in_path
 from pulsetrain.agents.collectors.base import Roots
 
-_MAX_VISITED = 4096
 _MAX_DEPTH = 12
 _SHORT_ID = 12
 """Characters of a container's id that its engine shows."""
@@ -51,8 +50,10 @@ def mounted_hierarchy(roots: Roots) -> Hierarchy | None:
     return Hierarchy(1, tops) if any(controller in tops for controller in _WALKED) else None
 
 
-def find_containers(top: Path) -> dict[str, str]:
-    """Entities of containers and batch jobs by path, in the order of depth.
+def find_containers(top: Path, most: int) -> tuple[dict[str, str], int]:
+    """Entities of containers and batch jobs by path, in the order of depth, and how many other groups there are.
+
+    Of those `most` are looked into; what is inside the rest is not known.
 
     What is inside a container belongs to it and is not looked for. Of several groups with the name of one container,
     such as those that a user made in a tree of their own, the first counts.
@@ -61,7 +62,7 @@ def find_containers(top: Path) -> dict[str, str]:
     known: set[str] = set()
     pending = deque([("", 0)])
     visited = 0
-    while pending and visited < _MAX_VISITED:
+    while pending and visited < most:
         path, depth = pending.popleft()
         visited += 1
         for name in _folders(f"{top}{path}"):
@@ -73,7 +74,7 @@ def find_containers(top: Path) -> dict[str, str]:
                     found[below] = entity
             elif depth < _MAX_DEPTH:
                 pending.append((below, depth + 1))
-    return found
+    return found, visited + len(pending)
 
 
 def container_entity(path: str) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pulsetrain.agents.collectors import cgroup_tree
+from pulsetrain.agents.collectors import cgroup
 from pulsetrain.agents.collectors.base import Observation, Roots
 from pulsetrain.agents.collectors.cgroup import ControlGroupCollector, most_containers
 from pulsetrain.agents.collectors.cgroup_files import split_blkio, split_io_stat
@@ -221,10 +221,13 @@ def test_containers_are_found_wherever_they_are_but_not_inside_one_another(tmp_p
     inner = ID.replace("4", "5")
     groups = [POD, f"{POD}/docker/{inner}", f"/system.slice/docker-{'ab' * 32}.scope", "/user.slice/user-0.slice"]
     roots = node(tmp_path, {group: {} for group in groups})
-    assert find_containers(roots.sys / "fs/cgroup") == {
+    containers, others = find_containers(roots.sys / "fs/cgroup", 100)
+    assert containers == {
         f"/system.slice/docker-{'ab' * 32}.scope": "container:abababababab",
         POD: "container:4f7ac0ffee11",
     }
+    # The top, system.slice, user.slice and user-0.slice, and those above the pod's container.
+    assert others == 4 + POD.count("/") - 1
 
 
 def test_of_two_groups_with_the_name_of_one_container_the_first_counts(tmp_path: Path) -> None:
@@ -250,10 +253,16 @@ def test_the_limit_of_open_files_bounds_the_containers() -> None:
     assert [most_containers(files) for files in (4096, 1024, 1_048_576, -1, 256)] == [128, 25, 128, 128, 1]
 
 
-def test_the_walk_ends_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroup_tree, "_MAX_VISITED", 5)
+def test_the_walk_ends_at_its_bound_and_that_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup, "_MAX_GROUPS", 5)
     roots = node(tmp_path, {f"/a{number}/b": {} for number in range(20)} | {f"/z/z/{ID}": {}})
-    assert find_containers(roots.sys / "fs/cgroup") == {}
+    collector = supported(roots)
+    first, later = collector.collect(0), collector.collect(20 * SECOND)
+    assert (first.observations, later.observations, later.notices) == ([], [], [])
+    # The top, a0 to a19 and z, and a0/b, a1/b, a10/b and a11/b inside those that were looked into.
+    assert [notice.message for notice in first.notices] == [
+        "This node has 26 control groups: only the first 5 are searched for containers."
+    ]
 
 
 def test_a_container_that_ends_is_left_out_and_one_that_comes_is_seen_within_ten_seconds(tmp_path: Path) -> None:
