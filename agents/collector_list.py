@@ -70,6 +70,7 @@ def scheduled_collectors(roots: Roots, stats: RunStats, tell: Callable[[Notice],
             "softnet": lambda: seldom(Importance.NORMAL, softnet_collector(roots)),
             "numa": lambda: seldom(Importance.NORMAL, *numa_collectors(roots, tell)),
             "thermal_throttle": lambda: seldom(Importance.LOW, ThermalThrottleCollector(roots)),
+            "cpuidle": lambda: seldom(Importance.LOW, IdleStateCollector(roots)),
             "clock": lambda: seldom(Importance.LOW, ClockCollector()),
             "load": lambda: seldom(Importance.LOW, load_collector(roots)),
             "frequency": lambda: seldom(Importance.LOW, frequency_collector(roots)),
@@ -106,7 +107,6 @@ def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, Backg
             owners, lambda _: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))]
         ),
         "infiniband": BackgroundSource((roots,), lambda _: [InBackground(InfinibandCollector(roots))]),
-        "cpuidle": BackgroundSource((roots,), lambda _: [InBackground(IdleStateCollector(roots), Importance.LOW)]),
         "hwmon": BackgroundSource((roots,), lambda _: [InBackground(HwmonCollector(roots), Importance.LOW)]),
         **{f"scrape_{target.name}": _scrape_source(target) for target in settings.scrape},
     }

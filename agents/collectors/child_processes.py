@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pulsetrain.agents.collectors.kernel_file import read_once
+from pulsetrain.agents.collectors.kernel_file import KernelFile
 from pulsetrain.agents.errors import CollectError
 
 _NS_PER_SECOND = 1e9
@@ -55,6 +55,7 @@ class ChildProcesses:
         self._running_ns = running_ns
         self._own_proc = own_proc
         self._running: set[int] = set()
+        self._statm: dict[int, KernelFile] = {}
         self._most_ns = 0
 
     def add(self, pid: int) -> None:
@@ -82,14 +83,20 @@ class ChildProcesses:
 
     def resident_bytes(self) -> float:
         """Memory of those that run, without the pages of files: a program's text is there once for all who run it, and
-        the kernel takes it back when it needs room. NaN where it can't be read."""
-        return math.fsum(_own_pages(self._own_proc / str(pid) / "statm") for pid in tuple(self._running)) * _PAGE_BYTES
+        the kernel takes it back when it needs room. NaN where it can't be read. To be asked from one thread."""
+        running = tuple(self._running)
+        for pid in self._statm.keys() - running:
+            self._statm.pop(pid).close()
+        for pid in running:
+            if pid not in self._statm:
+                self._statm[pid] = KernelFile(self._own_proc / str(pid) / "statm")
+        return math.fsum(map(_own_pages, self._statm.values())) * _PAGE_BYTES
 
 
-def _own_pages(statm: Path) -> float:
+def _own_pages(statm: KernelFile) -> float:
     """The resident pages without the shared ones (proc_pid_statm(5))."""
     try:
-        _, resident, shared, *_ = read_once(statm).split()
+        _, resident, shared, *_ = statm.read().split()
         return float(int(resident) - int(shared))
     except (CollectError, ValueError):
         return math.nan

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulsetrain.agents.collectors.background_files import SMALL_FILE_BYTES, BackgroundFiles
-from pulsetrain.agents.collectors.base import HOST, Collected, Observation, Roots, Support
+from pulsetrain.agents.collectors.background_files import SMALL_FILE_BYTES
+from pulsetrain.agents.collectors.base import HOST, Roots, Support
 from pulsetrain.agents.collectors.kernel_file import KernelFile, read_once
 from pulsetrain.agents.errors import CollectError
 from pulsetrain.schemas.catalogue import metric_id
@@ -22,6 +22,9 @@ RESIDENCY, ENTRIES = "system.linux.cpu.idle.residency", "system.linux.cpu.idle.e
 Counts = tuple[float, float]
 """Microseconds in a state, and entries into it."""
 
+Reading = Sequence[Sequence[tuple[bytes, bytes]]]
+"""By CPU and state, both as they are written; of a CPU that is offline nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class _State:
@@ -32,55 +35,67 @@ class _State:
     usage: KernelFile
 
 
-class IdleStateCollector(BackgroundFiles):
+class IdleStateCollector:
     """Mean residency and entries of each idle state over a few CPUs, evenly spread over the machine.
 
     The mean is summed from growth, so a CPU that goes offline or comes back does not make it jump.
     """
 
-    name = "cpuidle"
-    interval_ms = 1000
-    deadline_seconds = 1.0
     metric_names = (RESIDENCY, ENTRIES)
 
     def __init__(self, roots: Roots) -> None:
-        super().__init__()
+        self.name = "cpuidle"
+        self.entity = HOST
         self._folder = roots.sys / "devices/system/cpu"
         self.source = str(self._folder / "cpu*/cpuidle/state*")
         self._cpus: list[list[_State]] = []
         self._before: Sequence[Mapping[str, Counts]] = []
-        self._sums: dict[str, tuple[float, float]] = {}
+        self._sums: dict[str, Counts] = {}
 
     def is_supported(self) -> Support:
         """Whether the CPUs have idle states that the kernel manages."""
-        self._close_files()
+        self.close()
         folders = sorted(self._folder.glob("cpu[0-9]*/cpuidle"), key=lambda path: int(path.parent.name[len("cpu") :]))
         self._cpus = [_states(folder) for folder in evenly_spread(folders, _ASKED_CPUS)]
-        self._before = [read_states(cpu) for cpu in self._cpus]
+        self._before = self._counts(self.read())
         self._sums = {name: (0.0, 0.0) for cpu in self._before for name in cpu}
         if not self._sums:
             return Support(False, f"there is no {self.source}: the kernel manages no idle states here")
         return Support(True)
 
-    def _collect(self, time_ns: int) -> Collected:
-        now = [read_states(cpu) for cpu in self._cpus]
-        if not any(now):
-            raise CollectError(f"{self.source} can't be read any more")
-        for name, growth in mean_growth(self._before, now).items():
-            time, entries = self._sums[name]
-            self._sums[name] = (time + growth[0] * _MICROSECOND, entries + growth[1])
-        self._before = now
-        values: dict[str, float] = {}
-        for name, (time, entries) in self._sums.items():
-            values[metric_id(RESIDENCY, **{"linux.cpu.idle.state": name})] = time
-            values[metric_id(ENTRIES, **{"linux.cpu.idle.state": name})] = entries
-        return Collected([Observation(HOST, time_ns, tuple(values), list(values.values()))])
+    def metrics(self) -> tuple[str, ...]:
+        """Residency and entries of each state."""
+        return tuple(
+            metric_id(name, **{"linux.cpu.idle.state": state}) for state in self._sums for name in (RESIDENCY, ENTRIES)
+        )
 
-    def _close_files(self) -> None:
+    def read(self) -> Reading:
+        """The files as they are written."""
+        return [_contents(cpu) for cpu in self._cpus]
+
+    def decode(self, readings: Sequence[Reading]) -> list[list[float]]:
+        """Seconds and entries."""
+        counted = [self._counts(reading) for reading in readings]
+        if not all(map(any, counted)):
+            raise CollectError(f"{self.source} can't be read any more")
+        return [self._grown(now) for now in counted]
+
+    def close(self) -> None:
+        """Close the files."""
         for cpu in self._cpus:
             for state in cpu:
                 state.time.close()
                 state.usage.close()
+
+    def _counts(self, reading: Reading) -> list[dict[str, Counts]]:
+        return [counts(cpu, contents) for cpu, contents in zip(self._cpus, reading, strict=True)]
+
+    def _grown(self, now: Sequence[Mapping[str, Counts]]) -> list[float]:
+        for name, growth in mean_growth(self._before, now).items():
+            time, entries = self._sums[name]
+            self._sums[name] = (time + growth[0] * _MICROSECOND, entries + growth[1])
+        self._before = now
+        return [value for sums in self._sums.values() for value in sums]
 
 
 def evenly_spread(paths: Sequence[Path], most: int) -> Sequence[Path]:
@@ -101,12 +116,20 @@ def mean_growth(before: Sequence[Mapping[str, Counts]], now: Sequence[Mapping[st
     }
 
 
-def read_states(states: Sequence[_State]) -> dict[str, Counts]:
+def counts(states: Sequence[_State], contents: Sequence[tuple[bytes, bytes]]) -> dict[str, Counts]:
     """The counts of one CPU's states by name; empty while it is offline."""
     try:
-        return {state.name: (int(state.time.read()), int(state.usage.read())) for state in states}
-    except (CollectError, ValueError):
+        return {state.name: (int(time), int(usage)) for state, (time, usage) in zip(states, contents, strict=False)}
+    except ValueError:
         return {}
+
+
+def _contents(states: Sequence[_State]) -> Sequence[tuple[bytes, bytes]]:
+    """Of each state of one CPU `time` and `usage`; nothing while it is offline."""
+    try:
+        return [(state.time.read(), state.usage.read()) for state in states]
+    except CollectError:
+        return ()
 
 
 def _states(folder: Path) -> list[_State]:

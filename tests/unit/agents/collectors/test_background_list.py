@@ -12,7 +12,7 @@ def test_every_background_collector_has_a_name_of_its_own_and_metrics_of_the_cat
     collectors = [entry.collector for entry in background_collectors(Roots(tmp_path, tmp_path), AgentSettings())]
     names = [collector.name for collector in collectors]
     assert len(names) == len(set(names))
-    assert {"containers", "infiniband", "cpuidle", "hwmon"} <= set(names)
+    assert {"containers", "infiniband", "hwmon"} <= set(names)
     for collector in collectors:
         assert collector.interval_ms > 0
         assert collector.deadline_seconds > 0
@@ -23,7 +23,7 @@ def test_every_background_collector_has_a_name_of_its_own_and_metrics_of_the_cat
 
 def test_what_reads_the_kernels_files_is_not_supported_where_there_are_none(tmp_path: Path) -> None:
     for entry in background_collectors(Roots(tmp_path, tmp_path), AgentSettings()):
-        if entry.collector.name in {"containers", "infiniband", "cpuidle", "hwmon"}:
+        if entry.collector.name in {"containers", "infiniband", "hwmon"}:
             support = entry.collector.is_supported()
             assert not support.supported
             assert str(tmp_path) in support.reason

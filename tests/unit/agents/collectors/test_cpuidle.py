@@ -27,8 +27,7 @@ def write(root: Path, cpu: int, microseconds: int, entries: int) -> Path:
 
 
 def values(collector: IdleStateCollector) -> dict[str, float]:
-    (observation,) = collector.collect(0).observations
-    return dict(zip(observation.metrics, observation.values, strict=True))
+    return dict(zip(collector.metrics(), collector.decode([collector.read()])[0], strict=True))
 
 
 def test_recorded_states_keep_their_names(tmp_path: Path) -> None:
@@ -70,7 +69,7 @@ def test_a_cpu_that_goes_offline_does_not_make_the_mean_jump(tmp_path: Path) -> 
     for cpu in range(2):
         (tmp_path / f"devices/system/cpu/cpu{cpu}/cpuidle/state3/time").write_text("")
     with pytest.raises(CollectError, match="any more"):
-        collector.collect(0)
+        values(collector)
 
 
 def test_a_few_cpus_of_a_large_machine_are_asked(tmp_path: Path) -> None:

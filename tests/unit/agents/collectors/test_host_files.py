@@ -18,7 +18,7 @@ from pulsetrain.schemas.catalogue.power import CLOCK_METRICS
 RECORDED = Path(__file__).parents[3] / "data/proc/epyc_vm"
 ROOTS = Roots(RECORDED / "proc", RECORDED / "sys")
 KIB = 1024
-ABSENT = ("rapl", "pressure_irq", "thermal_throttle", "clock")
+ABSENT = ("rapl", "pressure_irq", "thermal_throttle", "cpuidle", "clock")
 """What the recorded machine has not, and what a test's surroundings may forbid."""
 
 
