@@ -31,6 +31,10 @@ MAX_NOTICES = 100
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
 """When a source that is not supported is tried again: a driver may come, a process may start."""
 
+_ABSENT_TICK_NS = 5_000_000_000
+"""How often it is looked whether it is time for that: a node has many sources that other nodes have, and no source
+that is absent is worth a wake-up a second."""
+
 MORE_THREADS = "allow the agent more of them (pids.max of its control group, ulimit -u)"
 """What to do when the system has no thread for us."""
 
@@ -153,7 +157,7 @@ class BackgroundThread:
     def run(self, wait: Callable[[float], bool]) -> None:
         """Ask until `wait` says to stop; the body of the thread."""
         self._ask(self._time_ns(), is_tick=False)
-        for tick in ticks(lambda: self.interval_ns, self._time_ns, wait):
+        for tick in ticks(self._tick_distance_ns, self._time_ns, wait):
             self._ask(tick.grid_ns, is_tick=True)
 
     def stop(self) -> None:
@@ -182,6 +186,9 @@ class BackgroundThread:
             self.run(self._stop.wait)
         finally:
             self.close()
+
+    def _tick_distance_ns(self) -> int:
+        return self.interval_ns if self._is_supported else max(self.interval_ns, _ABSENT_TICK_NS)
 
     def _ask(self, tick_ns: int, is_tick: bool) -> None:
         if not self._is_supported:
