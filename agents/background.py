@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from pulsetrain.agents.collectors.base import BackgroundCollector, BusyBetweenCalls, Collected, Notice
 from pulsetrain.agents.collectors.scheduled import Importance, InBackground
-from pulsetrain.agents.errors import failure_of
+from pulsetrain.agents.errors import MORE_THREADS, failure_of
 from pulsetrain.agents.schedule import ticks
 
 _LOG = logging.getLogger(__name__)
@@ -34,9 +34,6 @@ FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 10.0, 600.0
 _ABSENT_TICK_NS = 5_000_000_000
 """How often it is looked whether it is time for that: a node has many sources that other nodes have, and no source
 that is absent is worth a wake-up a second."""
-
-MORE_THREADS = "allow the agent more of them (pids.max of its control group, ulimit -u)"
-"""What to do when the system has no thread for us."""
 
 _SWITCH_SECONDS = 0.0005
 """After so long a thread that computes lets others go on. A tick that reads ten files beside a thread that parses a

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from pulsetrain.agents.background import MORE_THREADS
-from pulsetrain.agents.errors import AgentError
+from pulsetrain.agents.errors import MORE_THREADS, AgentError
 from pulsetrain.agents.linger import SHORTEST_MS
 from pulsetrain.agents.spare_threads import has_threads
 from pulsetrain.schemas.kafka import (

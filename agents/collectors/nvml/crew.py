@@ -54,6 +54,9 @@ class Crew(Generic[AnswerT]):
         """Put each question to its device and wait for the answers, at most `seconds`.
 
         Nobody waits for a device that has been silent since an earlier call; its late answer is thrown away.
+
+        Raises:
+            RuntimeError: the system has no thread for it now; what was asked counts as silent.
         """
         self._take_late_answers()
         now, silent = self._monotonic(), len(self._asked_at)
@@ -106,8 +109,8 @@ class Crew(Generic[AnswerT]):
                 return
 
     def _start_thread(self) -> None:
+        threading.Thread(target=self._run, name=f"{self._name}-{self._threads + 1}", daemon=True).start()
         self._threads += 1
-        threading.Thread(target=self._run, name=f"{self._name}-{self._threads}", daemon=True).start()
 
     def _dismiss_idle_threads(self) -> None:
         # Whoever is silent holds a thread; one more is kept for the next questions.

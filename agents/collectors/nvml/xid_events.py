@@ -81,13 +81,16 @@ class XidEvents:
         self._driver = driver
         self._events: SimpleQueue[tuple[str, int]] = SimpleQueue()
         self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="nvml-xid", daemon=True)
         self._set: _EventSet | None = None
 
     def start(self) -> None:
-        """Begin to wait, once."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="nvml-xid", daemon=True)
+        """Begin to wait, once.
+
+        Raises:
+            RuntimeError: the system has no thread for it now.
+        """
+        if self._thread.ident is None:
             self._thread.start()
 
     def take(self) -> list[tuple[str, int]]:

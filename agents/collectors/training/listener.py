@@ -39,6 +39,7 @@ class Listener:
 
     Raises:
         CollectError: the path can't be used, or another agent listens there.
+        RuntimeError: the system has no thread for it now.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +51,11 @@ class Listener:
         self._has_room = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hook listener", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._file.close()
+            raise
 
     def is_alive(self) -> bool:
         """Whether it still listens at its path."""

@@ -15,7 +15,14 @@ from pulsetrain.agents.background import BackgroundThread, start_all, stop_all
 from pulsetrain.agents.background_threads import BackgroundThreads
 from pulsetrain.agents.collector_list import BackgroundSource
 from pulsetrain.agents.collectors.base import Collected
+from pulsetrain.agents.collectors.nvml.crew import Crew
+from pulsetrain.agents.collectors.nvml.driver import Driver
+from pulsetrain.agents.collectors.nvml.library import Nvml
+from pulsetrain.agents.collectors.nvml.xid_events import XidEvents
 from pulsetrain.agents.collectors.scheduled import InBackground, Scheduled
+from pulsetrain.agents.collectors.training.collector import TrainingCollector
+from pulsetrain.agents.collectors.training.settings import HookSettings
+from pulsetrain.agents.errors import failure_of
 from pulsetrain.agents.log_file import LogFile
 from pulsetrain.agents.log_settings import LogSettings
 from pulsetrain.agents.publisher import Publisher
@@ -28,6 +35,7 @@ from pulsetrain.schemas.kafka import KafkaSettings, SettingsError
 from pulsetrain.schemas.topics import TopicNames
 from tests.processes import wait_until
 from tests.unit.agents.background_fakes import WAIT_SECONDS, ScriptedBackground
+from tests.unit.agents.collectors.nvml.fake_pynvml import FakeGpu, FakePynvml
 from tests.unit.agents.fake_producer import FakeProducer
 from tests.unit.agents.fakes import ScriptedCollector
 
@@ -297,3 +305,50 @@ def test_threads_that_are_tried_end_at_once(threads: Threads) -> None:
     threads.left = 19
     assert not has_threads(20)
     assert threading.active_count() == before
+
+
+def test_xids_are_waited_for_as_soon_as_there_is_a_thread(threads: Threads) -> None:
+    module = FakePynvml(FakeGpu("GPU-a", 1))
+    driver = Driver(lambda: Nvml(module))
+    driver.refreshed(WAIT_SECONDS)
+    events = XidEvents(driver)
+    threads.left = 0
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            events.start()
+    threads.left = 1
+    events.start()
+    module.tell(module.gpus[0], 79)
+    assert wait_until("the event", events.take) == [("GPU-a", 79)]
+    events.close()
+    driver.close()
+
+
+def test_devices_are_asked_as_soon_as_there_is_a_thread_and_by_no_more_of_them_than_before(threads: Threads) -> None:
+    crew: Crew[str] = Crew("test")
+    threads.left = 0
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            crew.ask({"a": lambda: "1"}, 0.0)
+    threads.left = 1
+    wait_until("an answer", lambda: crew.ask({"a": lambda: "1"}, 1.0).given)
+    for _ in range(3):
+        assert crew.ask({"a": lambda: "1"}, WAIT_SECONDS).given == {"a": "1"}
+    assert crew.threads == 1
+    crew.close()
+
+
+def test_hooks_are_listened_to_as_soon_as_there_is_a_thread(threads: Threads, tmp_path: Path) -> None:
+    path = tmp_path / "hook.sock"
+    collector = TrainingCollector(HookSettings(socket_path=str(path)), lambda _: {})
+    threads.left = 0
+    with pytest.raises(RuntimeError) as raised:
+        collector.is_supported()
+    assert not path.exists()
+    # What becomes of it when a collector raises it.
+    assert failure_of(raised.value) == (
+        "RuntimeError: can't start new thread; allow the agent more of them (pids.max of its control group, ulimit -u)"
+    )
+    threads.left = 1
+    assert collector.is_supported().supported
+    collector.close()
