@@ -53,7 +53,7 @@ def run_agent(settings: AllSettings, orders: Orders, read_anew: Callable[[], All
     queue_bytes = int(settings.agent.queue_mebibytes * _MEBIBYTE)
     publisher = Publisher(gate.open_producer, stats, queue_bytes, spool=spool)
     agent = _Agent(settings, publisher, stats, orders, read_anew)
-    for complaint in () if spool is None else spool.complaints:
+    for complaint in spool.complaints if spool else ():
         agent.tell_loss(complaint)
     gate.start()
     try:
@@ -97,7 +97,8 @@ class _Agent:
         try:
             self._run()
         finally:
-            self._background.close()
+            # There are some left only where the order to stop came between two sessions, or a session failed.
+            self._background.of({})
         self._reporter.stopped()
 
     def _run(self) -> None:

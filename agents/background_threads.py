@@ -16,7 +16,7 @@ from pulsetrain.agents.run_stats import RunStats
 
 _LOG = logging.getLogger(__name__)
 
-_ENDED = "a collector's settings changed"
+_ENDED = "a collector ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,10 @@ class BackgroundThreads:
         self._former: dict[str, list[BackgroundCollector]] = {}
 
     def of(self, sources: Mapping[str, BackgroundSource]) -> list[BackgroundThread]:
-        """The threads of these sources and no others, for a session that begins; the new ones have to be started."""
+        """The threads of these sources and no others, for a session that begins; the new ones have to be started.
+
+        What those that end bring last belongs to no session, and is lost.
+        """
         before = self._running
         self._running = {name: running for name, running in before.items() if running.goes_on(sources.get(name))}
         for running in self._running.values():
@@ -83,7 +86,7 @@ class BackgroundThreads:
                 self._tell(notice)
             for outcome in thread.outcomes():
                 samples = 0 if outcome.collected is None else outcome.collected.samples
-                self._stats.lose(samples, _ENDED, f"{_ENDED}: the last observations of {thread.name} came too late")
+                self._stats.lose(samples, _ENDED, f"the collector {thread.name} ended before its last reading was sent")
 
     def _stop(self, threads: list[BackgroundThread]) -> None:
         if hanging := stop_all(threads):

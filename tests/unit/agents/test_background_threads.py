@@ -105,7 +105,7 @@ def test_what_an_ended_collector_told_last_is_told_and_its_observations_are_coun
     background.of({})
     assert told == [LOST]
     assert stats.lost_samples == 2
-    assert list(stats.loss_reasons) == ["a collector's settings changed"]
+    assert list(stats.loss_reasons) == ["a collector ended"]
 
 
 def test_what_could_not_be_made_is_tried_again_each_time() -> None:
@@ -122,10 +122,8 @@ def test_what_could_not_be_made_is_tried_again_each_time() -> None:
     assert len(tries) == 2
 
 
-BEFORE: dict[str, object] = {
-    "node": "n",
-    "scrape": [{"name": "a", "url": "http://127.0.0.1:1/a"}, {"name": "b", "url": "http://127.0.0.1:1/b"}],
-}
+TARGET = {"name": "a", "url": "http://127.0.0.1:1/a"}
+BEFORE: dict[str, object] = {"node": "n", "scrape": [TARGET, {"name": "b", "url": "http://127.0.0.1:1/b"}]}
 EVERYTHING = {
     "containers", "infiniband", "hwmon", "scrape_a", "scrape_b", "perf", "training", "nvml"
 }  # fmt: skip
@@ -139,7 +137,7 @@ EVERYTHING = {
         ({"perf": {"interval_ms": 5000}}, {"perf"}),
         ({"hook": {"socket_path": "/run/other.sock"}}, {"training"}),
         ({"attribution": {"environment": False}}, {"containers", "training", "nvml"}),
-        ({"scrape": [BEFORE["scrape"][0], {"name": "b", "url": "http://127.0.0.1:1/c"}]}, {"scrape_b"}),  # type: ignore[index]
+        ({"scrape": [TARGET, {"name": "b", "url": "http://127.0.0.1:1/c"}]}, {"scrape_b"}),
     ],
 )
 def test_a_change_of_settings_concerns_only_the_sources_that_depend_on_it(

@@ -1,11 +1,12 @@
 """What is being read when a session ends comes into its last blocks, or is counted."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pulsetrain.agents import background_threads, run
@@ -132,27 +133,33 @@ def test_a_source_that_hangs_while_it_is_tried_is_no_reading() -> None:
 
 
 def messages_of_an_agent(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, collector: UnderWay, release_at_end: bool
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    collector: UnderWay,
+    release_at_end: bool,
+    order: Callable[[Orders], None] = Orders.stop,
+    read_anew: Callable[[Orders, AllSettings], AllSettings] | None = None,
 ) -> list[SpooledMessage]:
-    """What an agent without Kafka leaves in its spool if the order to stop comes while its collector is asked."""
+    """What an agent without Kafka leaves in its spool if an order to stop comes while its collector is asked."""
     orders = Orders()
 
     def stopping(threads: Sequence[BackgroundThread]) -> list[str]:
-        if release_at_end:
+        if release_at_end and threads:
             collector.released.set()
         return stop_all(threads, seconds=WAIT_SECONDS if release_at_end else 0.2)
 
     def stop_when_called() -> None:
         assert collector.called.wait(WAIT_SECONDS), "the collector was not called"
-        orders.stop()
+        order(orders)
 
     monkeypatch.setattr(background_threads, "stop_all", stopping)
     monkeypatch.setattr(run, "scheduled_collectors", lambda *_: [])
     monkeypatch.setattr(run, "background_sources", lambda *_: {"nvml": collector.registered()})
     settings = AgentSettings(node="n", flush_seconds=0.1, spool=SpoolSettings(folder=str(folder)))
+    everything = AllSettings(settings, KafkaSettings(bootstrap="127.0.0.1:1"), TopicNames(""))
     stopper = threading.Thread(target=stop_when_called)
     stopper.start()
-    run_agent(AllSettings(settings, KafkaSettings(bootstrap="127.0.0.1:1"), TopicNames("")), orders)
+    run_agent(everything, orders, read_anew and partial(read_anew, orders, everything))
     stopper.join(WAIT_SECONDS)
     collector.released.set()
     orders.close()
@@ -178,6 +185,20 @@ def test_what_hangs_when_the_order_to_stop_comes_is_in_the_last_figures(
 ) -> None:
     messages = messages_of_an_agent(monkeypatch, tmp_path, UnderWay(), release_at_end=False)
     assert stopped(messages).details["unfinished_readings"] == 1
+
+
+def test_what_is_brought_when_the_order_to_stop_comes_between_two_sessions_is_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stopped_meanwhile(orders: Orders, settings: AllSettings) -> AllSettings:
+        orders.stop()
+        return settings._replace(agent=msgspec.structs.replace(settings.agent, interval_ms=500))
+
+    messages = messages_of_an_agent(
+        monkeypatch, tmp_path, UnderWay(), release_at_end=True, order=Orders.reload, read_anew=stopped_meanwhile
+    )
+    assert [message for message in messages if message.topic == "samples"] == []
+    assert stopped(messages).details["lost_samples"] == 2
 
 
 def stopped(messages: list[SpooledMessage]) -> Status:
