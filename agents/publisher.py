@@ -1,7 +1,6 @@
 """The way to Kafka: a bounded queue and a spool in front of librdkafka, and an account of every message."""
 
 import logging
-import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from pulsetrain.agents.kafka_troubles import KafkaTroubles
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.spool import Position, Spool, SpooledMessage
 
@@ -22,12 +22,9 @@ _SPOOL_AFTER_SECONDS = 2.0
 _SPOOL_RETRY_SECONDS = 10.0
 _REPLAY_BYTES = 64 * 1024
 """How much one poll takes from the spool: a long backlog neither holds up a tick nor costs more than the agent may."""
-_STEADY_SECONDS, _REOPEN_SECONDS = 60.0, 10.0
-"""A producer that gives up so soon after the one before it is replaced so much later: Kafka may refuse each of them."""
 _MANY = 10_000
 _NS_PER_MS = 1_000_000
 
-_OUTAGES = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION)
 _PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 _FULL = "queue full"
 _ENDED = "not delivered before the agent ended"
@@ -96,11 +93,8 @@ class Publisher:
         self._front: deque[_Held] = deque()
         self._queue: deque[_Held] = deque()
         self._waiting_bytes = 0
-        self._outage: str | None = None
-        self._broker_trouble = ""
-        self._told_failures: set[tuple[str, int]] = set()
+        self._troubles = KafkaTroubles(clock)
         self._spool_retry_at: float | None = None
-        self._gave_up_at = self._reopen_at = -math.inf
         if spool is not None:
             stats.recovered += spool.unread_messages
 
@@ -116,7 +110,7 @@ class Publisher:
         """Hand over what librdkafka has room for, and take in what became of earlier messages. Call it often."""
         if not (self._in_flight or self._has_waiting()):
             return
-        if self._producer is None and self._clock() >= self._reopen_at and self._has_waiting():
+        if self._producer is None and self._troubles.may_open and self._has_waiting():
             self._producer = self._new_producer()
         if self._producer is not None:
             self._hand_over(self._producer)
@@ -147,11 +141,11 @@ class Publisher:
 
     def _new_producer(self) -> Producer | None:
         try:
-            return self._open_producer(self._report)
+            return self._open_producer(self._troubles.report)
         except KafkaException as error:
             if error.args[0].code() != KafkaError._CRIT_SYS_RESOURCE:
                 raise
-            self._gave_up(error.args[0])
+            self._troubles.gave_up(error.args[0])
             return None
 
     def _hand_over(self, producer: Producer) -> None:
@@ -171,7 +165,7 @@ class Publisher:
                 return
             except KafkaException as error:
                 if error.args[0].fatal():
-                    self._gave_up(error.args[0])
+                    self._troubles.gave_up(error.args[0])
                     self._front.extendleft(reversed(self._abandon(producer)))
                     return
                 self._failed(held, error.args[0])
@@ -181,13 +175,6 @@ class Publisher:
                 self._waiting_bytes -= size
             elif (replayed_bytes := replayed_bytes + size) > _REPLAY_BYTES:
                 return
-
-    def _gave_up(self, error: KafkaError) -> None:
-        """Note that a producer takes nothing more."""
-        now = self._clock()
-        pause = _REOPEN_SECONDS if now - self._gave_up_at < _STEADY_SECONDS else 0.0
-        self._gave_up_at, self._reopen_at = now, now + pause
-        _LOG.error("The Kafka producer gave up (%s); a new one takes its place in %g s.", error.str(), pause)
 
     def _next_source(self) -> deque[_Held] | None:
         """The queue that begins with the next message; what is in the spool goes through the front."""
@@ -206,29 +193,14 @@ class Publisher:
             return
         held.settle()
         self._stats.sent += 1
-        topic = held.message.topic
-        self._told_failures = {told for told in self._told_failures if told[0] != topic}
-        if self._outage is not None:
-            self._outage = None
-            _LOG.warning("Kafka takes messages again.")
+        self._troubles.took(held.message.topic)
 
     def _failed(self, held: _Held, error: KafkaError) -> None:
-        """Count a message that failed; log the first error of each code until the topic takes a message again."""
+        """Count a message that failed."""
         held.settle()
         self._stats.failed += 1
         self._stats.lose(held.message.samples, error.name(), error.str())
-        topic = held.message.topic
-        if (topic, error.code()) not in self._told_failures:
-            self._told_failures.add((topic, error.code()))
-            _LOG.error("Kafka does not take a message to %s: %s.", topic, error.str())
-
-    def _report(self, error: KafkaError) -> None:
-        """Log the beginning of an outage; one broker of several may be away without anybody noticing."""
-        if error.code() not in _OUTAGES:
-            self._broker_trouble = error.str()
-        elif self._outage is None:
-            self._outage = f"{error.str()} ({self._broker_trouble})" if self._broker_trouble else error.str()
-            _LOG.warning("Kafka can't be reached: %s. Messages are held and sent when it returns.", self._outage)
+        self._troubles.refused(held.message.topic, error)
 
     def _forget_settled(self) -> None:
         """Let go of the oldest messages whose fate is settled, in the spool too."""
@@ -251,7 +223,7 @@ class Publisher:
         spool = self._spool
         if spool is not None:
             spool.expire(self._time_ns())
-            has_to_wait = self._outage is not None or spool.unread_messages or self._is_stalled()
+            has_to_wait = self._troubles.outage is not None or spool.unread_messages or self._is_stalled()
             if has_to_wait and (self._spool_retry_at is None or self._clock() >= self._spool_retry_at):
                 self._write_to(spool)
         while self._waiting_bytes > self._queue_bytes and self._queue:
@@ -287,7 +259,8 @@ class Publisher:
     def _drop_oldest(self) -> None:
         held = self._queue.popleft()
         self._waiting_bytes -= _size(held)
-        cause = "Kafka takes messages too slowly" if self._outage is None else f"Kafka can't be reached: {self._outage}"
+        outage = self._troubles.outage
+        cause = "Kafka takes messages too slowly" if outage is None else f"Kafka can't be reached: {outage}"
         self._stats.drop(1, held.message.samples, _FULL, f"no room was left for what waits ({cause})")
 
     def _abandon(self, producer: Producer) -> list[_Held]:

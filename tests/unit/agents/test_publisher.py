@@ -117,8 +117,8 @@ def test_where_kafka_refuses_every_producer_few_are_tried_and_nothing_is_lost(ca
     for _ in range(600):
         seconds[0] += 0.1
         sender.poll()
-    assert len(opened) <= 8
-    assert len(caplog.messages) == len(opened)
+    assert 5 <= len(opened) <= 8
+    assert len(caplog.messages) == 1
     assert (stats.pending, stats.failed, stats.dropped) == (1, 0, 0)
 
 
