@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pulsetrain.agents.background import BackgroundThread, stop_all
 from pulsetrain.agents.collector_list import BackgroundSource
-from pulsetrain.agents.collectors.base import BackgroundCollector, Notice
+from pulsetrain.agents.collectors.base import BackgroundCollector, Notice, Remembering
 from pulsetrain.agents.collectors.unmade import UnmadeCollector
 from pulsetrain.agents.run_stats import RunStats
 
@@ -51,7 +51,7 @@ class BackgroundThreads:
         self._stats = stats
         self._tell = tell
         self._running: dict[str, _Running] = {}
-        self._former: dict[str, list[BackgroundCollector]] = {}
+        self._former: dict[str, Remembering] = {}
 
     def of(self, sources: Mapping[str, BackgroundSource]) -> list[BackgroundThread]:
         """The threads of these sources and no others, for a session that begins; the new ones have to be started.
@@ -63,15 +63,12 @@ class BackgroundThreads:
         for running in self._running.values():
             for thread in running.threads:
                 thread.begin_anew()
-        ended = {name: running for name, running in before.items() if name not in self._running}
-        self._end([thread for running in ended.values() for thread in running.threads])
-        for name, running in ended.items():
-            if running.is_made and running.source.remembers:
-                self._former[name] = running.collectors
+        ended = [running for name, running in before.items() if name not in self._running]
+        self._end([thread for running in ended for thread in running.threads])
         for name, source in sources.items():
             if name not in self._running:
-                made = source.made(name, self._former.get(name, []))
-                self._running[name] = _Running(source, [BackgroundThread(one) for one in made])
+                self._running[name] = _Running(source, [BackgroundThread(one) for one in source.made(name)])
+                self._hand_over_to(self._running[name].collectors)
         return [thread for name in sources for thread in self._running[name].threads]
 
     def close(self) -> None:
@@ -79,9 +76,16 @@ class BackgroundThreads:
         running, self._running = self._running, {}
         self._stop([thread for one in running.values() for thread in one.threads])
 
+    def _hand_over_to(self, collectors: list[BackgroundCollector]) -> None:
+        for collector in collectors:
+            if isinstance(collector, Remembering) and collector.name in self._former:
+                collector.take_over(self._former.pop(collector.name))
+
     def _end(self, threads: list[BackgroundThread]) -> None:
         self._stop(threads)
         for thread in threads:
+            if isinstance(thread.collector, Remembering):
+                self._former[thread.name] = thread.collector
             for notice in thread.notices():
                 self._tell(notice)
             for outcome in thread.outcomes():

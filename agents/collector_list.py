@@ -1,11 +1,11 @@
 """Which collectors there are, and how each is read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pulsetrain.agents.attribution.attribution import Attribution
-from pulsetrain.agents.collectors.base import BackgroundCollector, Collector, Notice, Roots
+from pulsetrain.agents.collectors.base import Collector, Notice, Roots
 from pulsetrain.agents.collectors.bounded import ignore
 from pulsetrain.agents.collectors.cgroup import ControlGroupCollector
 from pulsetrain.agents.collectors.clock import ClockCollector
@@ -84,18 +84,15 @@ def scheduled_collectors(roots: Roots, stats: RunStats, tell: Callable[[Notice],
 class BackgroundSource:
     """Background collectors that are made together.
 
-    `depends_on`: what they are made of, compared to find out whether they would become the same again. `make`: makes
-    them; where they remember something (`remembers`) it is given those that were in their place before, which have been
-    closed.
+    `depends_on`: what they are made of, compared to find out whether they would become the same again.
     """
 
     depends_on: tuple[object, ...]
-    make: Callable[[Sequence[BackgroundCollector]], list[InBackground]]
-    remembers: bool = False
+    make: Callable[[], list[InBackground]]
 
-    def made(self, name: str, former: Sequence[BackgroundCollector] = ()) -> list[InBackground]:
+    def made(self, name: str) -> list[InBackground]:
         """The collectors; if they can't be made, one that says why."""
-        return _each(InBackground, {name: lambda: self.make(former)})
+        return _each(InBackground, {name: self.make})
 
 
 def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, BackgroundSource]:
@@ -104,27 +101,25 @@ def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, Backg
     owners = (roots, settings.attribution)
     sources = {
         "containers": BackgroundSource(
-            owners, lambda _: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))]
+            owners, lambda: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))]
         ),
-        "infiniband": BackgroundSource((roots,), lambda _: [InBackground(InfinibandCollector(roots))]),
-        "hwmon": BackgroundSource((roots,), lambda _: [InBackground(HwmonCollector(roots), Importance.LOW)]),
+        "infiniband": BackgroundSource((roots,), lambda: [InBackground(InfinibandCollector(roots))]),
+        "hwmon": BackgroundSource((roots,), lambda: [InBackground(HwmonCollector(roots), Importance.LOW)]),
         **{f"scrape_{target.name}": _scrape_source(target) for target in settings.scrape},
     }
     if settings.perf.enabled != "off":
-        sources["perf"] = BackgroundSource((roots, settings.perf), lambda _: _perf_collectors(roots, settings))
+        sources["perf"] = BackgroundSource((roots, settings.perf), lambda: _perf_collectors(roots, settings))
     if settings.hook.enabled != "off":
         sources["training"] = BackgroundSource(
-            (*owners, settings.hook), lambda _: _training_collectors(settings, attribution)
+            (*owners, settings.hook), lambda: _training_collectors(settings, attribution)
         )
     if settings.nvml.enabled != "off":
-        sources["nvml"] = BackgroundSource(
-            (*owners, settings.nvml), lambda former: _nvml_collectors(settings, attribution, former), remembers=True
-        )
+        sources["nvml"] = BackgroundSource((*owners, settings.nvml), lambda: _nvml_collectors(settings, attribution))
     return sources
 
 
 def background_collectors(roots: Roots, settings: AgentSettings) -> list[InBackground]:
-    """Every collector with a thread of its own, made for the first time."""
+    """Every collector with a thread of its own."""
     return [entry for name, source in background_sources(roots, settings).items() for entry in source.made(name)]
 
 
@@ -155,19 +150,16 @@ def _training_collectors(settings: AgentSettings, attribution: Attribution) -> l
     return [InBackground(TrainingCollector(settings.hook, attribution.labels_of_pid), Importance.HIGH)]
 
 
-def _nvml_collectors(
-    settings: AgentSettings, attribution: Attribution, former: Sequence[BackgroundCollector]
-) -> list[InBackground]:
+def _nvml_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:
     # A megabyte that nodes whose GPUs are not asked need not hold.
     from pulsetrain.agents.collectors.nvml.collectors import nvml_collectors
 
-    labels_of_pid, labels_of_device = attribution.labels_of_pid, attribution.labels_of_device
-    fast, health = nvml_collectors(settings.nvml, labels_of_pid, labels_of_device, former)
+    fast, health = nvml_collectors(settings.nvml, attribution.labels_of_pid, attribution.labels_of_device)
     return [InBackground(fast, Importance.HIGH), InBackground(health)]
 
 
 def _scrape_source(target: ScrapeTarget) -> BackgroundSource:
-    def make(_: object) -> list[InBackground]:
+    def make() -> list[InBackground]:
         # An HTTP client, which only agents with a target have to hold.
         from pulsetrain.agents.collectors.scrape.collector import ScrapeCollector
 

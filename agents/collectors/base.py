@@ -11,7 +11,7 @@ own, on its own interval, and delays nothing else.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pulsetrain.schemas.status import Severity, StatusEvent
 
@@ -168,6 +168,14 @@ class BackgroundCollector(Protocol):
 
     def close(self) -> None:
         """Close what is open; may come while `collect` runs, or hangs, in its thread."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A background collector that knows what can't be read anew, such as which GPUs there were."""
+
+    def take_over(self, former: Any) -> None:
+        """Go on with what the collector of the same name knew that was there before, and has been closed."""
 
 
 @runtime_checkable

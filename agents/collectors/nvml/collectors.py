@@ -1,8 +1,7 @@
 """The GPU collectors on the driver of this machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from pulsetrain.agents.collectors.base import BackgroundCollector
 from pulsetrain.agents.collectors.nvml.collector import NvmlCollector, NvmlHealthCollector
 from pulsetrain.agents.collectors.nvml.driver import Driver
 from pulsetrain.agents.collectors.nvml.gpu_reader import slow_parts
@@ -13,10 +12,7 @@ from pulsetrain.agents.collectors.nvml.settings import NvmlSettings
 
 
 def nvml_collectors(
-    settings: NvmlSettings,
-    labels_of_pid: LabelsOfPid,
-    labels_of_device: LabelsOfDevice,
-    former: Sequence[BackgroundCollector] = (),
+    settings: NvmlSettings, labels_of_pid: LabelsOfPid, labels_of_device: LabelsOfDevice
 ) -> tuple[NvmlCollector, NvmlHealthCollector]:
     """What moves fast, and what moves slowly. `pynvml` is loaded at the first call of `collect`.
 
@@ -24,17 +20,10 @@ def nvml_collectors(
         settings: how often GPUs are asked.
         labels_of_pid: for whom a process works.
         labels_of_device: for whom a device is set apart, by its UUID.
-        former: those with other settings in whose place they come, closed; what they remember goes on.
     """
     driver = Driver(load_pynvml)
     owners: dict[str, Mapping[str, str]] = {}
-    fast = NvmlCollector(driver, settings.interval_ms, owners, KernelLog())
-    health = NvmlHealthCollector(
-        driver, settings.health_interval_ms, slow_parts(labels_of_pid, labels_of_device), owners
+    return (
+        NvmlCollector(driver, settings.interval_ms, owners, KernelLog()),
+        NvmlHealthCollector(driver, settings.health_interval_ms, slow_parts(labels_of_pid, labels_of_device), owners),
     )
-    for collector in former:
-        if isinstance(collector, NvmlCollector):
-            fast.take_over(collector)
-        elif isinstance(collector, NvmlHealthCollector):
-            health.take_over(collector)
-    return fast, health

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from pulsetrain.agents.background_threads import BackgroundThreads
-from pulsetrain.agents.collector_list import BackgroundSource, background_sources
-from pulsetrain.agents.collectors.base import BackgroundCollector, Collected, Notice, Roots
+from pulsetrain.agents.collector_list import BackgroundSource, background_collectors, background_sources
+from pulsetrain.agents.collectors.base import Collected, Notice, Remembering, Roots
 from pulsetrain.agents.collectors.scheduled import InBackground
 from pulsetrain.agents.collectors.scrape import ScrapeTarget
 from pulsetrain.agents.run_stats import RunStats
@@ -18,22 +18,30 @@ from tests.unit.agents.background_fakes import START, ScriptedBackground, seen
 LOST = Notice(StatusEvent.GPU_LOST, Severity.ERROR, "GPU 3 is lost.", "gpu:3")
 
 
+class Watching(ScriptedBackground):
+    """Remembers: keeps in whose place it came, and how often that had been closed then."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, interval_ms=1)
+        self.former: list[tuple[ScriptedBackground, int]] = []
+
+    def take_over(self, former: ScriptedBackground) -> None:
+        self.former.append((former, former.closed))
+
+
 @dataclass
 class Maker:
-    """A source whose collectors are remembered, with those in whose place they came."""
+    """A source with one collector."""
 
-    remembers: bool = True
-    made: list[ScriptedBackground] = field(default_factory=list)
-    former: list[list[BackgroundCollector]] = field(default_factory=list)
+    name: str = "nvml"
+    made: list[Watching] = field(default_factory=list)
 
     def source(self, *depends_on: object) -> BackgroundSource:
-        def make(former: object) -> list[InBackground]:
-            assert isinstance(former, list)
-            self.former.append(former)
-            self.made.append(ScriptedBackground(name=f"nvml{len(self.made)}", interval_ms=1))
+        def make() -> list[InBackground]:
+            self.made.append(Watching(self.name))
             return [InBackground(self.made[-1])]
 
-        return BackgroundSource(depends_on, make, self.remembers)
+        return BackgroundSource(depends_on, make)
 
 
 def test_a_source_whose_settings_stay_goes_on_in_its_thread_at_full_pace() -> None:
@@ -55,42 +63,41 @@ def test_another_takes_the_place_of_one_whose_settings_changed_and_is_given_it_c
     background.of({"nvml": maker.source(1)})
     (thread,) = background.of({"nvml": maker.source(2)})
     assert thread.collector is maker.made[1]
-    assert maker.former == [[], [maker.made[0]]]
-    assert (maker.made[0].closed, maker.made[1].closed) == (1, 0)
+    assert [collector.former for collector in maker.made] == [[], [(maker.made[0], 1)]]
+    assert maker.made[1].closed == 0
     background.close()
     assert maker.made[1].closed == 1
 
 
-@pytest.mark.parametrize("remembers", [True, False])
-def test_what_a_source_remembers_outlives_that_it_is_switched_off(remembers: bool) -> None:
-    background, maker = BackgroundThreads(RunStats(), lambda _: None), Maker(remembers)
+def test_what_a_collector_remembers_outlives_that_it_is_switched_off() -> None:
+    background, maker = BackgroundThreads(RunStats(), lambda _: None), Maker()
     for sources in ({"nvml": maker.source()}, {}, {}, {"nvml": maker.source()}):
         background.of(sources)
-    assert maker.former == [[], [maker.made[0]] if remembers else []]
-    assert [collector.closed for collector in maker.made] == [1, 0]
+    assert [collector.former for collector in maker.made] == [[], [(maker.made[0], 1)]]
+    assert maker.made[1].closed == 0
 
 
-def test_what_a_source_remembers_outlives_one_that_could_not_be_made() -> None:
-    def fail(_: object) -> list[InBackground]:
+def test_what_a_collector_remembers_outlives_one_that_could_not_be_made() -> None:
+    def fail() -> list[InBackground]:
         raise ImportError("no pynvml")
 
     background, maker = BackgroundThreads(RunStats(), lambda _: None), Maker()
-    for source in (maker.source(1), BackgroundSource((2,), fail, remembers=True), maker.source(3)):
+    for source in (maker.source(1), BackgroundSource((2,), fail), maker.source(3)):
         background.of({"nvml": source})
-    assert maker.former == [[], [maker.made[0]]]
+    assert [collector.former for collector in maker.made] == [[], [(maker.made[0], 1)]]
 
 
 def test_which_gpus_there_were_is_remembered() -> None:
-    sources = background_sources(Roots(), AgentSettings(node="n"))
-    assert [name for name, source in sources.items() if source.remembers] == ["nvml"]
+    collectors = [entry.collector for entry in background_collectors(Roots(), AgentSettings(node="n"))]
+    assert [one.name for one in collectors if isinstance(one, Remembering)] == ["nvml", "nvml_health"]
 
 
 def test_what_is_no_longer_wanted_ends_and_what_is_new_comes_in_the_order_of_the_list() -> None:
-    background, maker, other = BackgroundThreads(RunStats(), lambda _: None), Maker(), Maker()
+    background, maker, other = BackgroundThreads(RunStats(), lambda _: None), Maker("scrape"), Maker()
     background.of({"perf": maker.source(), "nvml": other.source()})
     threads = background.of({"scrape": maker.source(), "nvml": other.source()})
     assert [thread.collector for thread in threads] == [maker.made[1], other.made[0]]
-    assert maker.former == [[], []]
+    assert other.made[0].former == []
     assert [collector.closed for collector in maker.made] == [1, 0]
 
 
@@ -111,7 +118,7 @@ def test_what_an_ended_collector_told_last_is_told_and_its_observations_are_coun
 def test_what_could_not_be_made_is_tried_again_each_time() -> None:
     tries = []
 
-    def make(_: object) -> list[InBackground]:
+    def make() -> list[InBackground]:
         tries.append(1)
         raise ValueError("no such file")
 

@@ -126,7 +126,7 @@ def test_a_session_goes_on_without_a_thread_and_starts_it_when_there_is_one(
     collector, cpu, stats, seconds = Asked("nvml"), ScriptedCollector("cpu", ["a"]), RunStats(), [0.0]
     collector.answers = [Collected()]
     outlet: Any = Outlet()
-    source = BackgroundSource((), lambda _: [InBackground(collector)])
+    source = BackgroundSource((), lambda: [InBackground(collector)])
     monkeypatch.setattr(run, "background_sources", lambda *_: {"nvml": source})
     monkeypatch.setattr(run, "scheduled_collectors", lambda *_: [Scheduled(cpu)])
     background = BackgroundThreads(stats, outlet.notice)

@@ -44,7 +44,7 @@ def session(
     outlet, stats = Outlet(), RunStats()
     registered = [*map(Scheduled, scheduled), Scheduled(HealthCollector(stats))]
     monkeypatch.setattr(run, "scheduled_collectors", lambda *_: registered)
-    source = BackgroundSource((), lambda _: list(map(InBackground, slow)))
+    source = BackgroundSource((), lambda: list(map(InBackground, slow)))
     monkeypatch.setattr(run, "background_sources", lambda *_: {"slow": source})
     anyone: Any = outlet
     background = BackgroundThreads(stats, anyone.notice)

@@ -48,7 +48,7 @@ class UnderWay(ScriptedBackground):
             self.released.set()
 
     def registered(self) -> BackgroundSource:
-        return BackgroundSource((), lambda _: [InBackground(self)])
+        return BackgroundSource((), lambda: [InBackground(self)])
 
     def _answer_late(self, _: int) -> None:
         self.called.set()
