@@ -1,6 +1,7 @@
 """How many things of a kind are read at most; that there are more is told once."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -30,7 +31,7 @@ class Bounded:
         self._most = most
         self._what = what
         self._has_told = False
-        self._notices: list[Notice] = []
+        self._notices: deque[Notice] = deque()
 
     def first(self, found: Sequence[ThingT]) -> Sequence[ThingT]:
         """As many as are read, from the beginning."""
@@ -47,9 +48,8 @@ class Bounded:
         return found[: self._most]
 
     def take_notices(self) -> list[Notice]:
-        """What is to be told since the last time."""
-        notices, self._notices = self._notices, []
-        return notices
+        """What is to be told since the last time; may be asked from another thread than `first`."""
+        return [self._notices.popleft() for _ in range(len(self._notices))]
 
 
 def ignore(_: Notice) -> None:
@@ -64,7 +64,7 @@ def first_of(
     tell: Callable[[Notice], None],
     what: str = _READ,
 ) -> Sequence[ThingT]:
-    """As many as are read, from the beginning, where they are looked for only once.
+    """As many as are read, from the beginning, where they are looked for only once and before anything is read.
 
     Args:
         found: all that there are.
