@@ -43,6 +43,15 @@ class _Stream:
     rows: list[FloatArray] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
 
+    def missing(self, values: FloatArray) -> dict[str, str]:
+        """By metric why values are missing."""
+        gaps = np.logical_or.reduce(np.isnan(values), axis=0)
+        return {
+            metric: self.reasons.get(metric, f"no value in {self.source}")
+            for metric, has_gap in zip(self.metrics, gaps, strict=True)
+            if has_gap
+        }
+
     def fits(self, observation: Observation, interval_ns: int) -> bool:
         """Whether an observation can go into the same block as those that wait."""
         return (
@@ -134,12 +143,8 @@ class Gatherer:
             return
         collector, entity = key
         values = np.array(stream.rows)
-        gaps = np.logical_or.reduce(np.isnan(values), axis=0)
-        missing = {
-            metric: stream.reasons.get(metric, f"no value in {stream.source}")
-            for metric, has_gap in zip(stream.metrics, gaps, strict=True)
-            if has_gap
-        }
+        # A sum is NaN as soon as one of its numbers is.
+        missing = stream.missing(values) if math.isnan(values.sum()) else {}
         ticks_ns = np.array(stream.ticks_ns, dtype=np.int64)
         for columns in _fitting(stream.metrics, missing, len(ticks_ns)):
             metrics = stream.metrics[columns]
