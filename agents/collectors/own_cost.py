@@ -19,7 +19,7 @@ _METRICS = (
 
 
 class OwnCostCollector:
-    """CPU time of all threads of this process since the previous tick, resident memory, and the runner's figures.
+    """CPU time and memory of this process and of those that it has started, and the runner's figures.
 
     Args:
         roots: where /proc is.
