@@ -79,6 +79,7 @@ class BackgroundThread:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.collector: BackgroundCollector = registered.collector
+        self._busy = registered.collector if isinstance(registered.collector, BusyBetweenCalls) else None
         self.name = registered.collector.name
         self.importance: Importance = registered.importance
         self.slowed_by = 1
@@ -214,8 +215,8 @@ class BackgroundThread:
 
     def _collect(self, tick_ns: int) -> None:
         collected, failure = None, None
-        if isinstance(self.collector, BusyBetweenCalls):
-            self.collector.slowed_by = self.slowed_by
+        if self._busy is not None:
+            self._busy.slowed_by = self.slowed_by
         begin = self._monotonic()
         self._asked = (tick_ns, begin)
         try:
