@@ -18,6 +18,9 @@ from pulsetrain.schemas.status import StatusEvent
 _SAME_SECONDS = 10.0
 """How far apart the two sources tell of the same event; where they are asked less often, from one time to the next."""
 
+_REPEAT_SECONDS = 30.0
+"""After so long the same code of the same GPU is told again: some faults bring one each second."""
+
 _MAX_PENDING = 1024
 _MAX_CODES = 64
 _MAX_DETAIL_CHARACTERS = 200
@@ -71,6 +74,7 @@ class Xids:
         self._unmatched: dict[tuple[Who, int], deque[tuple[float, XidSource]]] = defaultdict(deque)
         self._records: dict[Who, _Record] = defaultdict(_Record)
         self._to_tell: dict[tuple[Who, int], _Told] = {}
+        self._told_at: dict[tuple[Who, int], float] = {}
         self._taken_at = deque((-math.inf, -math.inf), maxlen=2)
 
     def was_there(self, xid: KernelXid, gpus: Mapping[str, Gpu]) -> None:
@@ -104,10 +108,13 @@ class Xids:
             reading.add(_LAST, record.last, 1.0)
 
     def take(self, gpus: Mapping[str, Gpu]) -> list[Notice]:
-        """One notice for each GPU and code with events since the last time."""
-        told, self._to_tell = self._to_tell, {}
+        """One notice for each GPU and code with events that were not told, once in `_REPEAT_SECONDS`."""
+        now = self._monotonic()
+        self._told_at = {key: at for key, at in self._told_at.items() if now - at < _REPEAT_SECONDS}
+        told = {key: self._to_tell.pop(key) for key in list(self._to_tell) if key not in self._told_at}
+        self._told_at.update(dict.fromkeys(told, now))
         self._forget_old()
-        self._taken_at.append(self._monotonic())
+        self._taken_at.append(now)
         return [_notice(who, code, events, gpus) for (who, code), events in told.items()]
 
     def _add(self, who: Who, code: int, source: XidSource, detail: str = "", pid: int | None = None) -> None:

@@ -1,6 +1,10 @@
 """Each Xid is counted and told once, whoever tells of it, and its code is no magnitude."""
 
 import math
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pulsetrain.agents.collectors.nvml.identity import Gpu
 from pulsetrain.agents.collectors.nvml.kernel_log import KernelXid
@@ -53,6 +57,34 @@ def test_the_second_source_may_come_after_the_notice() -> None:
 
     assert len(first) == 1
     assert xids.take(_GPUS) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([31, 79])), max_size=60))
+def test_a_code_that_comes_again_and_again_is_told_at_once_and_then_each_half_minute(
+    steps: list[tuple[int, int]],
+) -> None:
+    now, told, told_at = [0.0], Counter[int](), dict[int, float]()
+    xids = Xids(lambda: now[0])
+
+    def take() -> None:
+        for notice in xids.take(_GPUS):
+            code, events = notice.details["xid"], notice.details["events"]
+            assert isinstance(code, int)
+            assert isinstance(events, int)
+            assert now[0] - told_at.get(code, -math.inf) >= 30.0
+            told_at[code] = now[0]
+            told[code] += events
+
+    for seconds, code in steps:
+        now[0] += seconds
+        xids.from_nvml("GPU-a", code)
+        is_due = now[0] - told_at.get(code, -math.inf) >= 30.0
+        before = told[code]
+        take()
+        assert (told[code] > before) == is_due
+    now[0] += 30.0
+    take()
+    assert told == Counter(code for _, code in steps)
 
 
 def test_the_same_code_again_from_the_same_source_is_another_event() -> None:
