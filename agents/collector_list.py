@@ -34,18 +34,18 @@ from pulsetrain.agents.collectors.unmade import UnmadeCollector
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
 
-_SLOW_MS = 1000
-"""For what changes slowly or costs much to read."""
-
 _HEALTH_MS = 10_000
 
 
-def scheduled_collectors(roots: Roots, stats: RunStats, tell: Callable[[Notice], None] = ignore) -> list[Scheduled]:
+def scheduled_collectors(
+    roots: Roots, stats: RunStats, slow_interval_ms: int, tell: Callable[[Notice], None] = ignore
+) -> list[Scheduled]:
     """Every collector that is read at ticks, supported on this machine or not.
 
     Args:
         roots: where the kernel's file systems are.
         stats: what the agent says about itself.
+        slow_interval_ms: how often what changes slowly or costs much to read is read.
         tell: takes what they have to tell of what they find.
     """
 
@@ -53,7 +53,7 @@ def scheduled_collectors(roots: Roots, stats: RunStats, tell: Callable[[Notice],
         return [Scheduled(collector) for collector in collectors]
 
     def seldom(importance: Importance, *collectors: Collector[Any]) -> list[Scheduled]:
-        return [Scheduled(collector, _SLOW_MS, importance) for collector in collectors]
+        return [Scheduled(collector, slow_interval_ms, importance) for collector in collectors]
 
     return _each(
         Scheduled,
@@ -99,19 +99,21 @@ def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, Backg
     """Everything with threads of its own that is configured; it says itself whether it is there."""
     attribution = Attribution(roots.proc, settings.attribution)
     owners = (roots, settings.attribution)
+    slow_ms = settings.slow_interval_ms
     sources = {
         "containers": BackgroundSource(
-            owners, lambda: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup))]
+            (*owners, slow_ms),
+            lambda: [InBackground(ControlGroupCollector(roots, attribution.labels_of_cgroup, slow_ms))],
         ),
-        "infiniband": BackgroundSource((roots,), lambda: [InBackground(InfinibandCollector(roots))]),
+        "infiniband": BackgroundSource((roots, slow_ms), lambda: [InBackground(InfinibandCollector(roots, slow_ms))]),
         "hwmon": BackgroundSource((roots,), lambda: [InBackground(HwmonCollector(roots), Importance.LOW)]),
         **{f"scrape_{target.name}": _scrape_source(target) for target in settings.scrape},
     }
     if settings.perf.enabled != "off":
-        sources["perf"] = BackgroundSource((roots, settings.perf), lambda: _perf_collectors(roots, settings))
+        sources["perf"] = BackgroundSource((roots, settings.perf, slow_ms), lambda: _perf_collectors(roots, settings))
     if settings.hook.enabled != "off":
         sources["training"] = BackgroundSource(
-            (*owners, settings.hook), lambda: _training_collectors(settings, attribution)
+            (*owners, settings.hook, slow_ms), lambda: _training_collectors(settings, attribution)
         )
     if settings.nvml.enabled != "off":
         sources["nvml"] = BackgroundSource((*owners, settings.nvml), lambda: _nvml_collectors(settings, attribution))
@@ -143,11 +145,15 @@ def _perf_collectors(roots: Roots, settings: AgentSettings) -> list[InBackground
     # Child processes, which only agents that count have to hold.
     from pulsetrain.agents.collectors.perf.collector import perf_collector
 
-    return [InBackground(perf_collector(settings.perf, roots))]
+    return [InBackground(perf_collector(settings.perf, roots, settings.slow_interval_ms))]
 
 
 def _training_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:
-    return [InBackground(TrainingCollector(settings.hook, attribution.labels_of_pid), Importance.HIGH)]
+    return [
+        InBackground(
+            TrainingCollector(settings.hook, attribution.labels_of_pid, settings.slow_interval_ms), Importance.HIGH
+        )
+    ]
 
 
 def _nvml_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:

@@ -64,7 +64,7 @@ class Run:
         # Before the collectors that are read at ticks: one of those reads how all fare.
         feed = BackgroundFeed(self._threads, reporter, stats)
         self._scheduled, self._unsupported = supported_collectors(
-            scheduled_collectors(roots, stats, reporter.notice), stats
+            scheduled_collectors(roots, stats, settings.slow_interval_ms, reporter.notice), stats
         )
         with ExitStack() as opened:
             for entry in self._scheduled:
@@ -75,7 +75,7 @@ class Run:
                 Node(settings.node, read_boot_id(roots.proc), settings.labels),
                 self._scheduled,
                 settings.interval_ms * _NS_PER_MS,
-                int(settings.block_seconds * _NS_PER_SECOND),
+                int(settings.block_ms * _NS_PER_MS),
                 outlet,
                 stats,
                 feed,

@@ -20,7 +20,7 @@ from pulsetrain.schemas.sample_block import SampleBlock
 
 _LONGEST_TICK_NS = 500_000_000
 
-_LONGEST_WAIT_NS = 1_000_000_000
+_LONGEST_WAIT_NS = 2_000_000_000
 """How long what is ready waits for the end of the fastest block, so that one wake-up and one request bring them all."""
 
 

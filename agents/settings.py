@@ -16,6 +16,7 @@ from pulsetrain.schemas.identity import MAX_LABEL_CHARACTERS, MAX_LABELS
 
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 10, 60_000
 _MAX_BLOCK_SECONDS = 60.0
+_SLOW_MS, _LONGEST_SLOW_MS, _SLOW_TICKS = 1000, 5000, 4
 _MAX_NODE_CHARACTERS = 253
 """The longest host name."""
 _SEPARATORS = "/@"
@@ -25,7 +26,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """What one node's agent reads and how it sends it.
 
     `node`: the name under which the node is known; the host's name by default. `interval_ms`: distance of two
-    readings. `block_seconds`: how much time one message holds. `labels`: what else is known of the node (job, pod ...).
+    readings. `block_seconds`: how much time one message holds, by default as much as lies between two readings of what
+    changes slowly. `labels`: what else is known of the node (job, pod ...).
     `proc_root`, `sys_root`: where the kernel's file systems are mounted. `heartbeat_seconds`: distance of two
     heartbeats. `flush_seconds`: how long an ending agent tries to deliver what it holds. `queue_mebibytes`: how much is
     held in memory while Kafka can't be reached; then the oldest is dropped. `spool`: where it is held on disk instead.
@@ -39,7 +41,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     node: str = msgspec.field(default_factory=socket.gethostname)
     interval_ms: int = 100
-    block_seconds: float = 1.0
+    block_seconds: float | None = None
     labels: dict[str, str] = {}
     proc_root: str = "/proc"
     sys_root: str = "/sys"
@@ -60,10 +62,24 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         check_targets(self.scrape)
         _check_labels(self.labels)
         _check_range("interval_ms", self.interval_ms, _MIN_INTERVAL_MS, _MAX_INTERVAL_MS)
-        _check_range("block_seconds", self.block_seconds, self.interval_ms / 1000, _MAX_BLOCK_SECONDS)
+        _check_range("block_seconds", self.block_ms / 1000, self.interval_ms / 1000, _MAX_BLOCK_SECONDS)
         _check_range("heartbeat_seconds", self.heartbeat_seconds, 1.0, 3600.0)
         _check_range("flush_seconds", self.flush_seconds, 0.0, 600.0)
         _check_range("queue_mebibytes", self.queue_mebibytes, 1.0, 1024.0)
+
+    @property
+    def slow_interval_ms(self) -> int:
+        """Distance of two readings of what changes slowly or costs much to read: a second, or four ticks if longer.
+
+        Where four ticks are more than five seconds, it is as many ticks as are not, or one.
+        """
+        ticks = max(1, min(_SLOW_TICKS, _LONGEST_SLOW_MS // self.interval_ms))
+        return max(_SLOW_MS, ticks * self.interval_ms)
+
+    @property
+    def block_ms(self) -> float:
+        """How much time one message holds."""
+        return self.slow_interval_ms if self.block_seconds is None else self.block_seconds * 1000
 
 
 def _check_node(node: str) -> None:

@@ -87,7 +87,7 @@ def configured_sources(settings: AgentSettings) -> Sources:
     background = background_collectors(roots, settings)
     for entry in background:
         stats.health(entry.collector.name)
-    scheduled = scheduled_collectors(roots, stats)
+    scheduled = scheduled_collectors(roots, stats, settings.slow_interval_ms)
     for one in scheduled:
         stats.health(one.collector.name)
     return Sources(scheduled, background, settings.interval_ms)

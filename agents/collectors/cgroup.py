@@ -51,13 +51,13 @@ class ControlGroupCollector(BackgroundFiles):
     Args:
         roots: where the kernel's file systems are.
         labels_of: what else is known of a group.
+        interval_ms: distance of two readings.
         machine: memory and CPUs of the machine.
         open_files: how many files this process may have open, by default its limit; a tenth of what others leave is the
             most containers.
     """
 
     name = "containers"
-    interval_ms = 1000
     deadline_seconds = 2.0
     metric_names = _metric_names()
 
@@ -65,10 +65,12 @@ class ControlGroupCollector(BackgroundFiles):
         self,
         roots: Roots,
         labels_of: LabelsOf = lambda _: {},
+        interval_ms: int = 1000,
         machine: Limits | None = None,
         open_files: int | None = None,
     ) -> None:
         super().__init__()
+        self.interval_ms = interval_ms
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = most_containers(limit if open_files is None else open_files)
         advice = "; more need a higher limit of open files" if most < _MAX_CONTAINERS else ""

@@ -43,12 +43,12 @@ class InfinibandCollector(BackgroundFiles):
     """Every port, and all together: sums, and the share of ports that are up. Of very many ports the first ones."""
 
     name = "infiniband"
-    interval_ms = 1000
     deadline_seconds = 2.0
     metric_names = (*(metric.name for metric in FABRIC_METRICS), "hw.errors")
 
-    def __init__(self, roots: Roots) -> None:
+    def __init__(self, roots: Roots, interval_ms: int = 1000) -> None:
         super().__init__()
+        self.interval_ms = interval_ms
         self._folder = roots.sys / "class/infiniband"
         self.source = str(self._folder / "*/ports/*")
         self._files: list[tuple[PortFile, KernelFile]] = []

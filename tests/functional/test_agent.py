@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,7 +17,6 @@ from pulsetrain.agents import run
 from pulsetrain.agents.agent import run_agent
 from pulsetrain.agents.budget import BudgetSettings
 from pulsetrain.agents.collector_list import scheduled_collectors as all_scheduled
-from pulsetrain.agents.collectors.base import Notice, Roots
 from pulsetrain.agents.collectors.scheduled import Scheduled
 from pulsetrain.agents.orders import Orders
 from pulsetrain.agents.publisher import Publisher
@@ -297,11 +297,11 @@ def test_settings_with_which_no_session_can_begin_are_rejected_and_the_old_ones_
     settings = AllSettings(AgentSettings(node="node-00", budget=UNLIMITED), kafka, topics)
     faulty = settings._replace(agent=msgspec.structs.replace(settings.agent, interval_ms=300))
 
-    def scheduled_collectors(roots: Roots, stats: RunStats, tell: Callable[[Notice], None]) -> list[Scheduled]:
+    def scheduled_collectors(*arguments: Any) -> list[Scheduled]:
         if orders_given:
             orders_given.clear()
             raise RuntimeError("no collector works with that")
-        return all_scheduled(roots, stats, tell)
+        return all_scheduled(*arguments)
 
     def rejections() -> list[str]:
         return [status.message for status in received.statuses if status.event is StatusEvent.SETTINGS_REJECTED]

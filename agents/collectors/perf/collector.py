@@ -66,6 +66,7 @@ class PerfCollector:
         roots: where /proc and /sys are.
         processes: how perf is run.
         logical_cores: how many CPUs perf has to read.
+        interval_ms: the interval where the settings have none.
         monotonic_ns: a clock that is never set.
         wall_ns: Unix nanoseconds.
     """
@@ -76,11 +77,12 @@ class PerfCollector:
         roots: Roots,
         processes: Processes,
         logical_cores: int,
+        interval_ms: int = 1000,
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
         wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.name = "perf"
-        self.interval_ms = perf_interval_ms(logical_cores, settings.interval_ms)
+        self.interval_ms = perf_interval_ms(logical_cores, settings.interval_ms or interval_ms)
         self.slowed_by = 1
         self.source = f"perf stat -a -I {self.interval_ms} ({logical_cores} logical cores)"
         self.metric_names = (*(metric.name for metric in COUNTER_METRICS), metric_name(_SKIPPED_LINES))
@@ -236,6 +238,6 @@ class PerfCollector:
         return self._skipped_before + running.assembler.errors + running.child.too_long_lines
 
 
-def perf_collector(settings: PerfSettings, roots: Roots) -> PerfCollector:
+def perf_collector(settings: PerfSettings, roots: Roots, interval_ms: int) -> PerfCollector:
     """The collector for this machine."""
-    return PerfCollector(settings, roots, own_processes(), os.cpu_count() or 1)
+    return PerfCollector(settings, roots, own_processes(), os.cpu_count() or 1, interval_ms)

@@ -19,8 +19,7 @@ MAX_HELD_BYTES = 2 * 1024 * 1024
 _OVERHEAD_BYTES = 200
 """Of a datagram that is held, beside its content."""
 
-_LOOK_SECONDS = 1.0
-"""How long the thread waits before it looks whether it has to end, where nobody wakes it."""
+_CLOSE_SECONDS = 1.0
 
 _CREDENTIALS = struct.Struct("3i")
 """Process, user, group: struct ucred of unix(7)."""
@@ -44,7 +43,6 @@ class Listener:
 
     def __init__(self, path: Path) -> None:
         self._file = SocketFile(path)
-        self._file.socket.settimeout(_LOOK_SECONDS)
         self._held: deque[Datagram] = deque()
         self._held_bytes = 0
         self._lock = threading.Lock()
@@ -74,8 +72,8 @@ class Listener:
         """End the thread, and remove the socket."""
         self._stop.set()
         self._has_room.set()
-        self._file.wake()
-        self._thread.join(_LOOK_SECONDS)
+        self._file.stop_receiving()
+        self._thread.join(_CLOSE_SECONDS)
         self._file.close()
 
     def _run(self) -> None:
@@ -88,8 +86,6 @@ class Listener:
                 continue
             try:
                 datagram = self._receive()
-            except TimeoutError:
-                continue
             except OSError as error:
                 _LOG.warning("Training hooks can't be heard any more: %s.", error)
                 return

@@ -46,10 +46,10 @@ class SocketFile:
         except OSError:
             return False
 
-    def wake(self) -> None:
-        """Let a thread that waits to receive go on, by a datagram of no length, where the path leads here."""
+    def stop_receiving(self) -> None:
+        """Nothing more comes: a thread that waits for a datagram gets one of no length."""
         with contextlib.suppress(OSError):
-            self.socket.sendto(b"", socket.MSG_DONTWAIT, str(self.path))
+            self.socket.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
         """Close the socket and remove its file."""

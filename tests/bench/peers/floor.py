@@ -55,7 +55,7 @@ def floor(interval_ms: int, folder: Path) -> Iterator[Floor]:
 def _files_of_each_tick() -> tuple[list[str], int]:
     """Paths that our agent reads at each tick here, and how many metrics it takes from them."""
     files, metrics = [], 0
-    for entry in scheduled_collectors(Roots(), RunStats()):
+    for entry in scheduled_collectors(Roots(), RunStats(), 1000):
         collector = entry.collector
         if entry.interval_ms is None and Path(collector.source).is_file() and collector.is_supported().supported:
             files.append(collector.source)

@@ -18,7 +18,7 @@ from pulsetrain.schemas.topics import TopicNames
 def test_the_defaults_work_on_this_machine() -> None:
     settings = AgentSettings()
     assert settings.node == socket.gethostname()
-    assert (settings.interval_ms, settings.block_seconds, settings.proc_root) == (100, 1.0, "/proc")
+    assert (settings.interval_ms, settings.block_ms, settings.proc_root) == (100, 1000, "/proc")
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,17 @@ def test_a_setting_that_cannot_work_is_named_with_what_it_may_be(wrong: dict[str
     with pytest.raises(ValueError, match="agent") as caught:
         msgspec.convert(wrong, AgentSettings)
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("interval_ms", "slow_interval_ms"),
+    [(10, 1000), (100, 1000), (250, 1000), (500, 2000), (1000, 4000), (2000, 4000), (3000, 3000), (60_000, 60_000)],
+)
+def test_who_reads_seldom_also_sends_and_looks_at_slow_things_seldom(interval_ms: int, slow_interval_ms: int) -> None:
+    settings = AgentSettings(interval_ms=interval_ms)
+    assert settings.slow_interval_ms == slow_interval_ms
+    assert settings.block_ms == slow_interval_ms
+    assert AgentSettings(interval_ms=interval_ms, block_seconds=60.0).block_ms == 60_000
 
 
 def test_an_unknown_setting_is_refused() -> None:

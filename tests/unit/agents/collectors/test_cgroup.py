@@ -325,7 +325,7 @@ def test_a_limit_that_is_raised_is_seen_at_the_next_look(tmp_path: Path) -> None
 
 def test_labels_of_a_group_come_from_whoever_knows_them(tmp_path: Path) -> None:
     roots = node(tmp_path, {POD: FILES})
-    collector = ControlGroupCollector(roots, lambda path: {"pod": "train-0"} if path == POD else {}, MACHINE)
+    collector = ControlGroupCollector(roots, lambda path: {"pod": "train-0"} if path == POD else {}, machine=MACHINE)
     collector.is_supported()
     assert observed(collector)["container:4f7ac0ffee11"].labels == {"pod": "train-0"}
 
@@ -339,7 +339,7 @@ def test_a_pods_sandbox_is_left_out_where_its_containers_are_known_by_name(tmp_p
         f"/docker/{'d4' * 32}": {},
     }
     roots = node(tmp_path, {path: {"pids.current": "1\n"} for path in labels})
-    collector = ControlGroupCollector(roots, labels.__getitem__, MACHINE)
+    collector = ControlGroupCollector(roots, labels.__getitem__, machine=MACHINE)
     collector.is_supported()
     assert set(observed(collector)) == {"container:a1a1a1a1a1a1", "container:c3c3c3c3c3c3", "container:d4d4d4d4d4d4"}
 

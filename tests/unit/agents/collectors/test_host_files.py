@@ -23,7 +23,8 @@ ABSENT = ("rapl", "pressure_irq", "thermal_throttle", "cpuidle", "clock")
 
 
 def recorded(name: str) -> dict[str, float]:
-    collector = next(one.collector for one in scheduled_collectors(ROOTS, RunStats()) if one.collector.name == name)
+    collectors = [one.collector for one in scheduled_collectors(ROOTS, RunStats(), 1000)]
+    collector = next(one for one in collectors if one.name == name)
     return read(collector)
 
 
@@ -139,7 +140,7 @@ def test_a_pressure_file_of_another_form_is_not_supported(tmp_path: Path) -> Non
 def read_all() -> list[tuple[str, float]]:
     """Every metric of the recorded machine; the clock is this machine's."""
     found: list[tuple[str, float]] = []
-    for collector in [one.collector for one in scheduled_collectors(ROOTS, RunStats())]:
+    for collector in [one.collector for one in scheduled_collectors(ROOTS, RunStats(), 1000)]:
         if collector.name in ABSENT and not collector.is_supported().supported:
             continue
         found += read(collector).items()

@@ -23,9 +23,9 @@ def broken(*_: object, **__: object) -> NoReturn:
 
 def test_what_is_read_at_ticks_goes_on_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     roots = Roots(tmp_path, tmp_path)
-    whole = [entry.collector.name for entry in scheduled_collectors(roots, RunStats())]
+    whole = [entry.collector.name for entry in scheduled_collectors(roots, RunStats(), 1000)]
     monkeypatch.setattr(collector_list, "RaplCollector", broken)
-    registered = scheduled_collectors(roots, RunStats())
+    registered = scheduled_collectors(roots, RunStats(), 1000)
     assert [entry.collector.name for entry in registered] == whole
     assert supported_collectors(registered, RunStats())[1]["rapl"] == REASON
 

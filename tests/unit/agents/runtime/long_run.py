@@ -78,7 +78,7 @@ def long_run(interval_ms: int, hours: int = 8) -> LongRun:
     publisher = Publisher(opened, stats, 1_000_000, clock=lambda: now_ns[0] / SECOND)
     reporter = Reporter("n", "status", publisher, stats, 10.0, lambda: now_ns[0])
     roots = Roots(RECORDED / "proc", RECORDED / "sys")
-    scheduled, _ = supported_collectors(scheduled_collectors(roots, stats), stats)
+    scheduled, _ = supported_collectors(scheduled_collectors(roots, stats, 1000), stats)
     threads = [InStep(InBackground(Containers(interval_ms=10_000, name="containers")), lambda: now_ns[0])]
     seen_at: dict[int, tuple[int, int]] = {}
 
