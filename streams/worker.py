@@ -20,9 +20,9 @@ from pulsetrain.streams.shutdown import arm_shutdown_deadline
 STAGES = ("features", "detect", "learn")
 """Each is a module of `pulsetrain.streams.stages`, imported only by the worker that runs it."""
 
-_NEW_OBJECTS_BEFORE_COLLECTION = 20_000
+_NEW_OBJECTS_BEFORE_COLLECTION = 100_000
 """What a message leaves is freed by its reference counts. With Python's 700, collections that find nothing took 3 us a
-message, and some stopped the worker for 10 ms."""
+message, and some stopped the worker for 10 ms; with 20,000, those of a thousand nodes' held messages took 50 ms."""
 
 _SWITCH_SECONDS = 0.0005
 """How long Faust's loop and the thread that reads from Kafka wait for each other at most; Python's own 5 ms cost 5 % of
