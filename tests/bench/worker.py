@@ -54,7 +54,7 @@ FIGURES = (
     Figure("empty_agent_blocks_per_s", "blocks/s", "empty agent of plain Faust on the same blocks, writing as much"),
     Figure("empty_agent_cpu_us_per_block", "us", "CPU time of its process; median"),
     Figure("worker_vs_empty_agent", "ratio", "worker_blocks_per_s / empty_agent_blocks_per_s"),
-    Figure("lean_agent_blocks_per_s", "blocks/s", "the same with the worker's transport and monitor inside Faust"),
+    Figure("lean_agent_blocks_per_s", "blocks/s", "the same with the worker's transport, monitor and iterator"),
     Figure("lean_agent_cpu_us_per_block", "us", "CPU time of its process; median"),
     Figure("worker_vs_lean_agent", "ratio", "worker_blocks_per_s / lean_agent_blocks_per_s"),
     Figure(
