@@ -17,9 +17,9 @@ EVENTS_A_TURN = 16
 async def direct_events(stream: StreamT[Any]) -> AsyncIterator[EventT[bytes]]:
     """Gives each event of the stream; whoever takes it acknowledges it.
 
-    An event of an earlier assignment is left out: it is delivered again to whoever has its partition now. Left
-    out, too, is what Faust's iterator does for processors, joins, sends at commit (`stream_publish_on_commit`) and a wait
-    for all acknowledgements (`stream_wait_empty`): the app of a stage has none of them.
+    An event of an earlier assignment is left out: it is delivered again to whoever has its partition now.
+    Left out, too, is what Faust's iterator does for processors, joins, sends at commit (`stream_publish_on_commit`) and
+    a wait for all acknowledgements (`stream_wait_empty`): the app of a stage has none of them.
 
     Raises:
         Exception: what was thrown at the readers of the topic.
