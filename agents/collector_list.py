@@ -110,10 +110,12 @@ def background_sources(roots: Roots, settings: AgentSettings) -> dict[str, Backg
         **{f"scrape_{target.name}": _scrape_source(target) for target in settings.scrape},
     }
     if settings.perf.enabled != "off":
-        sources["perf"] = BackgroundSource((roots, settings.perf, slow_ms), lambda: _perf_collectors(roots, settings))
+        sources["perf"] = BackgroundSource(
+            (roots, settings.perf, settings.perf.interval_ms or slow_ms), lambda: _perf_collectors(roots, settings)
+        )
     if settings.hook.enabled != "off":
         sources["training"] = BackgroundSource(
-            (*owners, settings.hook, slow_ms), lambda: _training_collectors(settings, attribution)
+            (*owners, settings.hook), lambda: _training_collectors(settings, attribution)
         )
     if settings.nvml.enabled != "off":
         sources["nvml"] = BackgroundSource((*owners, settings.nvml), lambda: _nvml_collectors(settings, attribution))
@@ -149,11 +151,7 @@ def _perf_collectors(roots: Roots, settings: AgentSettings) -> list[InBackground
 
 
 def _training_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:
-    return [
-        InBackground(
-            TrainingCollector(settings.hook, attribution.labels_of_pid, settings.slow_interval_ms), Importance.HIGH
-        )
-    ]
+    return [InBackground(TrainingCollector(settings.hook, attribution.labels_of_pid), Importance.HIGH)]
 
 
 def _nvml_collectors(settings: AgentSettings, attribution: Attribution) -> list[InBackground]:

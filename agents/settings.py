@@ -16,7 +16,7 @@ from pulsetrain.schemas.identity import MAX_LABEL_CHARACTERS, MAX_LABELS
 
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 10, 60_000
 _MAX_BLOCK_SECONDS = 60.0
-_SLOW_MS, _LONGEST_SLOW_MS, _SLOW_TICKS = 1000, 5000, 4
+_SLOW_MS, _LONGEST_SLOW_MS, _SLOW_TICKS = 1000, 2000, 4
 _MAX_NODE_CHARACTERS = 253
 """The longest host name."""
 _SEPARATORS = "/@"
@@ -71,7 +71,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def slow_interval_ms(self) -> int:
         """Distance of two readings of what changes slowly or costs much to read: a second, or four ticks if longer.
 
-        Where four ticks are more than five seconds, it is as many ticks as are not, or one.
+        Where four ticks are more than two seconds, it is as many ticks as are not, or one.
         """
         ticks = max(1, min(_SLOW_TICKS, _LONGEST_SLOW_MS // self.interval_ms))
         return max(_SLOW_MS, ticks * self.interval_ms)

@@ -26,7 +26,7 @@ from tests.bench.rounds import median_ratio
 
 _ROUNDS = 5
 _WARM_UP_SECONDS = 1.0
-_SLICE_SECONDS = 5.0
+_SLICE_SECONDS = 6.0
 _INTERVAL_MS, _SLOW_INTERVAL_MS = 100, 500
 
 _OURS, _OURS_SLOW, _FLOOR = "agent", "agent_500ms", "floor"

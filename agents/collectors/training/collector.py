@@ -27,7 +27,6 @@ class TrainingCollector:
     Args:
         settings: where to listen.
         labels_of: what else is known of a process of this node, by its id.
-        interval_ms: how often what hooks have told is handed over.
         environment: of this process.
         may_write: whether this process may make files in a folder.
     """
@@ -36,12 +35,11 @@ class TrainingCollector:
         self,
         settings: HookSettings,
         labels_of: Callable[[int], Mapping[str, str]],
-        interval_ms: int = 1000,
         environment: Mapping[str, str] = os.environ,
         may_write: Callable[[Path], bool] = lambda folder: os.access(folder, os.W_OK),
     ) -> None:
         self.name = "training"
-        self.interval_ms = interval_ms
+        self.interval_ms = 1000
         self.deadline_seconds = 5.0
         self.metric_names = (*METRICS, _REFUSED)
         self._path = _listen_path(settings, environment, may_write)

@@ -128,6 +128,17 @@ def test_what_faust_throws_at_the_readers_of_a_topic_is_raised() -> None:
     _run(scenario)
 
 
+def test_what_faust_throws_at_a_reader_who_waits_is_raised() -> None:
+    async def scenario(topic: _Topic, events: AsyncIterator[Any]) -> None:
+        waiting = asyncio.ensure_future(_offsets(events, 1))
+        await asyncio.sleep(0)
+        topic.queue._throw(LookupError("no schema"))
+        with pytest.raises(LookupError, match="no schema"):
+            await waiting
+
+    _run(scenario)
+
+
 def test_a_stream_that_was_stopped_gives_nothing_more() -> None:
     async def scenario(topic: _Topic, events: AsyncIterator[Any]) -> None:
         topic.put([_Event(0), _Event(1)])

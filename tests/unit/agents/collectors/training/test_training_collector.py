@@ -196,12 +196,12 @@ def test_an_agent_without_rights_listens_in_its_users_folder_and_without_one_say
         return False
 
     user = {"XDG_RUNTIME_DIR": str(path.parent.parent)}
-    collector = TrainingCollector(HookSettings(), lambda pid: {}, 1000, user, nowhere)
+    collector = TrainingCollector(HookSettings(), lambda pid: {}, user, nowhere)
     assert collector.source == f"{path.parent.parent}/pulsetrain/hook.sock"
-    assert TrainingCollector(HookSettings(), lambda pid: {}, 1000, user, lambda folder: True).source == (
+    assert TrainingCollector(HookSettings(), lambda pid: {}, user, lambda folder: True).source == (
         "/run/pulsetrain/hook.sock"
     )
-    support = TrainingCollector(HookSettings(), lambda pid: {}, 1000, {}, nowhere).is_supported()
+    support = TrainingCollector(HookSettings(), lambda pid: {}, {}, nowhere).is_supported()
     assert "XDG_RUNTIME_DIR" in support.reason
 
 
