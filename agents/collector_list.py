@@ -34,6 +34,9 @@ from pulsetrain.agents.collectors.unmade import UnmadeCollector
 from pulsetrain.agents.run_stats import RunStats
 from pulsetrain.agents.settings import AgentSettings
 
+_PROTOCOLS_MS = 1000
+"""The kernel adds these up over all CPUs at each reading; read more seldom, short failures of connections are lost."""
+
 _HEALTH_MS = 10_000
 
 
@@ -64,8 +67,9 @@ def scheduled_collectors(
             "paging": lambda: at_ticks(paging_collector(roots)),
             "disk": lambda: at_ticks(disk_collector(roots, tell)),
             "network": lambda: at_ticks(network_collector(roots, tell)),
-            # The kernel adds these up over all CPUs at each reading.
-            "protocols": lambda: seldom(Importance.NORMAL, *protocol_collectors(roots)),
+            "protocols": lambda: [
+                Scheduled(collector, _PROTOCOLS_MS, Importance.NORMAL) for collector in protocol_collectors(roots)
+            ],
             "rapl": lambda: [Scheduled(RaplCollector(roots, tell=tell), importance=Importance.NORMAL)],
             "softnet": lambda: seldom(Importance.NORMAL, softnet_collector(roots)),
             "numa": lambda: seldom(Importance.NORMAL, *numa_collectors(roots, tell)),

@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from pulsetrain.agents.settings import AgentSettings
 from pulsetrain.cli.brokers.embedded import EmbeddedBroker
 from pulsetrain.models.detectors import Z_SCORE_FLOOR, fit_standardisation
 from pulsetrain.schemas.arrays import FloatArray
@@ -27,7 +26,7 @@ from pulsetrain.schemas.sample_block import SampleBlock, decode_sample_block
 from pulsetrain.schemas.topics import TopicNames
 from pulsetrain.streams.extraction import feature_windows
 from pulsetrain.streams.features import FeatureSets
-from pulsetrain.streams.settings import WindowSettings
+from pulsetrain.streams.settings import NS, WindowSettings
 from pulsetrain.streams.windows import WindowEngine
 from tests.bench.faults import KINDS, Fault, injector
 from tests.bench.figures import Figure
@@ -57,7 +56,6 @@ _METRICS = (
     "system.paging.faults",
 )
 _FEATURES = ("mean", "standard_deviation", "minimum", "maximum", "mean_abs_change")
-_NS_PER_MS = 1_000_000
 _STRETCH = 10
 """Windows in a row of which the quiet ones are learned from; as many after them tell what deviates by chance."""
 
@@ -197,10 +195,7 @@ def _cpu_percents(bootstrap: str, folder: Path) -> dict[int, float]:
 
 
 def _series(blocks: Sequence[SampleBlock], faults: Sequence[Fault], interval_ms: int) -> _Series:
-    recorded, wanted = AgentSettings(interval_ms=_RECORDED_MS), AgentSettings(interval_ms=interval_ms)
-    longer_ms = {recorded.interval_ms: wanted.interval_ms, recorded.slow_interval_ms: wanted.slow_interval_ms}
-    longer_ns = {shorter * _NS_PER_MS: longer * _NS_PER_MS for shorter, longer in longer_ms.items()}
-    windows = _feature_windows(at_interval(blocks, longer_ns))
+    windows = _feature_windows(at_interval(blocks, interval_ms * NS // 1000))
     begins, ends = (np.array([getattr(window, end) for window in windows]) for end in ("start_ns", "end_ns"))
     inside = {fault: (begins < fault.end_ns) & (ends > fault.begin_ns) for fault in faults}
     return _Series(np.array([_row(window) for window in windows]), inside)

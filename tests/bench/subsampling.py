@@ -1,6 +1,6 @@
 """Blocks as an agent with a longer interval would have sent them, from those of one with a shorter interval."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -12,16 +12,15 @@ SHARES = "system.cpu.utilization"
 """Metrics of this name are shares of the time since the previous tick: over a longer interval, their mean."""
 
 
-def at_interval(blocks: Sequence[SampleBlock], longer_ns: Mapping[int, int]) -> Iterator[SampleBlock]:
-    """Only the ticks on the longer interval's grid; blocks of other intervals stay as they are.
+def at_interval(blocks: Sequence[SampleBlock], interval_ns: int) -> Iterator[SampleBlock]:
+    """Only the ticks on the longer interval's grid; blocks whose own interval is as long already stay as they are.
 
-    Counters and momentary values are those of the tick. `longer_ns` has a multiple of each interval that grows.
+    Counters and momentary values are those of the tick. `interval_ns` is a multiple of the shorter intervals.
     """
     before: dict[tuple[str, str], FloatArray] = {}
     sent_until_ns = None
     for block in blocks:
         kept = block
-        interval_ns = longer_ns.get(block.interval_ns, block.interval_ns)
         if block.interval_ns < interval_ns:
             source = (block.entity, block.collector)
             kept = _thinned(block, interval_ns, before.get(source, block.values[:0]))

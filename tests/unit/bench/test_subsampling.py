@@ -33,7 +33,7 @@ def test_counters_are_those_of_the_tick_and_shares_the_mean_since_the_tick_befor
         block(1000, [[0.1, 10], [0.3, 20], [0.5, 30]]),
         block(1300, [[0.7, 40], [0.2, 50], [0.6, 60]]),
     ]
-    one, two = at_interval(blocks, {100 * MS: 200 * MS})
+    one, two = at_interval(blocks, 200 * MS)
     assert one.interval_ns == two.interval_ns == 200 * MS
     assert (one.ticks_ns // MS).tolist() == [1001, 1201]
     np.testing.assert_allclose(one.values, [[0.1, 10], [0.4, 30]])
@@ -45,26 +45,19 @@ def test_counters_are_those_of_the_tick_and_shares_the_mean_since_the_tick_befor
 
 def test_blocks_without_a_tick_on_the_grid_are_not_sent() -> None:
     blocks = [block(1000, [[0.0, 1]]), block(1100, [[0.2, 2], [0.4, 3]]), block(1500, [[0.6, 4]])]
-    kept = list(at_interval(blocks, {100 * MS: 500 * MS}))
+    kept = list(at_interval(blocks, 500 * MS))
     assert [(one.ticks_ns // MS).tolist() for one in kept] == [[1001], [1501]]
     assert kept[1].sent_until_ns == 1001 * MS
 
 
-def test_each_interval_becomes_the_longer_one_of_its_own() -> None:
-    blocks = [block(1000, [[0.1, 1]] * 10), block(1000, [[0.1, 1], [0.2, 2]], interval_ms=1000, collector="slow")]
-    fast, slow = at_interval(blocks, {100 * MS: 500 * MS, 1000 * MS: 2000 * MS})
-    assert (fast.interval_ns, (fast.ticks_ns // MS).tolist()) == (500 * MS, [1001, 1501])
-    assert (slow.interval_ns, (slow.ticks_ns // MS).tolist()) == (2000 * MS, [2001])
-
-
 def test_slower_sources_stay_as_they_are() -> None:
     slow = block(1000, [[0.1, 1], [0.2, 2]], interval_ms=1000, collector="slow")
-    kept = list(at_interval([slow, block(1000, [[0.1, 1]] * 10)], {100 * MS: 500 * MS}))
+    kept = list(at_interval([slow, block(1000, [[0.1, 1]] * 10)], 500 * MS))
     assert kept[0] == msgspec.structs.replace(slow, sent_until_ns=None)
     assert kept[1].sent_until_ns == 2001 * MS
     assert len(kept[1].ticks_ns) == 2
 
 
 def test_a_missing_share_makes_the_mean_missing() -> None:
-    (kept,) = at_interval([block(1000, [[0.1, 1], [np.nan, 2], [0.5, 3]])], {100 * MS: 200 * MS})
+    (kept,) = at_interval([block(1000, [[0.1, 1], [np.nan, 2], [0.5, 3]])], 200 * MS)
     np.testing.assert_allclose(kept.values, [[0.1, 1], [np.nan, 3]])
