@@ -2,11 +2,13 @@
 
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from pulsetrain.agents.collectors.child_processes import running_ns
+
+_NS_PER_SECOND = 1e9
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _CLOCK_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _KIB_PER_MIB = 1024
@@ -16,11 +18,8 @@ _CHILDREN_USER_TIME = 13
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of all threads so far, those that have ended too, in the scheduler's nanoseconds.
-
-    It is the clock that clock_getcpuclockid(3) has for another process.
-    """
-    return time.clock_gettime((~pid << 3) | 2)
+    """CPU time of all threads so far, those that have ended too, by the kernel's clock of the process."""
+    return running_ns(pid) / _NS_PER_SECOND
 
 
 def tree(pid: int) -> list[int]:
