@@ -91,29 +91,29 @@ def test_a_reading_that_hangs_when_its_collectors_settings_change_is_counted_eac
             assert stats.unfinished_readings == times
 
 
-@pytest.mark.parametrize("answer", [CollectError("the child has ended"), Collected()], ids=["an error", "nothing"])
-def test_a_reading_that_is_cut_short_by_closing_its_collector_is_counted_and_is_no_failure(
-    monkeypatch: pytest.MonkeyPatch, answer: Collected | Exception
-) -> None:
+def closed_under_way(monkeypatch: pytest.MonkeyPatch, collector: UnderWay) -> tuple[RunStats, BackgroundThread]:
+    """The counts, and the thread, of a collector that was closed in the middle of a call."""
     monkeypatch.setattr(background_threads, "stop_all", partial(stop_all, seconds=3.0))
-    stats, collector = RunStats(), UnderWay(answer, ends_when_closed=True)
+    stats = RunStats()
     background = BackgroundThreads(stats, lambda _: None)
     (thread,) = background.of({"nvml": collector.registered()})
     thread.start()
     assert collector.called.wait(WAIT_SECONDS), "the collector was not called"
     background.close()
+    return stats, thread
+
+
+@pytest.mark.parametrize("answer", [CollectError("the child has ended"), Collected()], ids=["an error", "nothing"])
+def test_a_reading_that_is_cut_short_by_closing_its_collector_is_counted_and_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, answer: Collected | Exception
+) -> None:
+    stats, thread = closed_under_way(monkeypatch, UnderWay(answer, ends_when_closed=True))
     assert stats.unfinished_readings == 1
     assert list(thread.outcomes()) == []
 
 
 def test_what_a_closed_collector_brings_after_all_is_taken_and_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_threads, "stop_all", partial(stop_all, seconds=3.0))
-    stats, collector = RunStats(), UnderWay(ends_when_closed=True)
-    background = BackgroundThreads(stats, lambda _: None)
-    (thread,) = background.of({"nvml": collector.registered()})
-    thread.start()
-    assert collector.called.wait(WAIT_SECONDS), "the collector was not called"
-    background.close()
+    stats, thread = closed_under_way(monkeypatch, UnderWay(ends_when_closed=True))
     assert stats.unfinished_readings == 0
     assert [outcome.collected for outcome in thread.outcomes()] == [BROUGHT]
 
